@@ -1,0 +1,92 @@
+// The inner loops of the library behind one table of functions, so that a machine's instructions can be
+// chosen at run time. Every table gives the same bits: each operation is one IEEE addition, multiplication,
+// fused multiply-add or bit operation, in the order of sums.hpp.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <attest/rotary.hpp>
+
+#include "sums.hpp"
+
+namespace attest::detail {
+
+struct RotationBlock;
+
+/// `count` rows, `stride` elements apart. With count 0 the pointer is never read.
+template <class T>
+struct RowRun {
+    const T* rows = nullptr;
+    std::size_t stride = 0;
+    std::size_t count = 0;
+};
+
+/// The rows of positions 0 .. size() − 1: retained ones, then candidates not yet appended.
+template <class T>
+struct PositionRows {
+    RowRun<T> retained;
+    RowRun<T> candidates;
+
+    [[nodiscard]] constexpr std::size_t size() const { return retained.count + candidates.count; }
+};
+
+/// Kernels are pure functions on dense rows: no allocation, no state, no refusal. Non-finite values pass
+/// through by the rules of arithmetic. Pointers need the alignment of T only. Inputs and outputs don't
+/// overlap unless it is said.
+template <class T>
+struct Kernels {
+    /// "portable", "avx2": what ATTEST_SIMD and test reports call this table.
+    std::string_view name;
+
+    /// dot is Σ a_i b_i, i < n.
+    T (*dot)(const T* a, const T* b, std::size_t n);
+
+    /// project sets y_i = dot(row i of weights, x), i < rows. weights [rows, width], rows `stride` apart.
+    void (*project)(T* y, const T* weights, std::size_t stride, std::size_t rows, const T* x,
+                    std::size_t width);
+
+    /// scores sets s_j = dot(q, key j) · scale for every position j; q [width].
+    void (*scores)(T* s, const T* q, const PositionRows<T>& keys, std::size_t width, T scale);
+
+    /// maximum is the largest of s[0..n), n ≥ 1; NaN if one is among them. A zero maximum is +0.
+    T (*maximum)(const T* s, std::size_t n);
+
+    /// exponentials sets w_j = exp(s_j − m), j < n, with the exponential of exponential.hpp. w may be s.
+    void (*exponentials)(T* w, const T* s, std::size_t n, T m);
+
+    /// sum is Σ w_j over positions j < n, in blocks.
+    T (*sum)(const T* w, std::size_t n);
+
+    /// mix sets out_f = Σ_j w_j v_jf over every position j, f < width, in blocks.
+    /// scratch: mix_scratch_elements(values.size(), width) elements, of any content.
+    void (*mix)(T* out, const T* w, const PositionRows<T>& values, std::size_t width, T* scratch);
+
+    /// rotate turns one head row in place by a row of the rotary table, cosines and sines [width/2]:
+    /// (a, b) → (fma(a, c, −(b · s)), fma(a, s, b · c)). width is the rotary width; what lies beyond stays.
+    void (*rotate)(T* row, const T* cosines, const T* sines, std::size_t width, RotaryPairs pairs);
+
+    /// advance fills rows of a rotary table: the recurrence of rotation.cpp.
+    void (*advance)(T* cosines, T* sines, std::size_t row_stride, RotationBlock& block);
+};
+
+/// portable_kernels go through std::fma and run anywhere.
+template <class T>
+[[nodiscard]] const Kernels<T>& portable_kernels() noexcept;
+
+/// available_kernels lists what this machine can run, portable first, best last.
+template <class T>
+[[nodiscard]] std::span<const Kernels<T>* const> available_kernels() noexcept;
+
+/// choose_kernels returns the best table there is for an empty request, the portable one for "off", one by
+/// name otherwise; nullptr if there is none of that name or this machine can't run it.
+template <class T>
+[[nodiscard]] const Kernels<T>* choose_kernels(std::string_view request) noexcept;
+
+/// choose_kernels for what the environment variable ATTEST_SIMD holds (unset: empty). Reads the environment,
+/// so it is called when a layer is made, and the layer keeps the pointer.
+template <class T>
+[[nodiscard]] const Kernels<T>* choose_kernels_from_environment() noexcept;
+
+}  // namespace attest::detail
