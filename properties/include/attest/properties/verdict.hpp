@@ -1,0 +1,94 @@
+// What a law says about one case, and the comparators that laws share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attest::properties {
+
+enum class VerdictKind : std::uint8_t {
+    holds,    // checked and right
+    fails,    // checked and wrong: place, got, want, allowed
+    vacuous,  // nothing was checked, and why
+    blind,    // right, but the tolerance would have let a known-wrong answer pass
+};
+
+std::string_view to_text(VerdictKind kind);
+
+// Counters go up with every check, whatever the verdict.
+struct Counters {
+    std::uint64_t checks = 0;  // comparisons made
+    double worst = 0;          // largest error / allowed met so far; laws over bits leave it 0
+    std::string worst_place;
+    friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+struct Verdict {
+    VerdictKind kind = VerdictKind::vacuous;
+    std::string place;    // fails: which element of what
+    std::string got;      // fails
+    std::string want;     // fails
+    std::string allowed;  // fails: how far apart they may be; "the same bits" for laws over bits
+    std::string why;      // vacuous: why nothing was tested; blind: what would have passed
+    Counters counters;
+
+    bool operator==(const Verdict&) const = default;
+    // One line for people.
+    std::string text() const;
+};
+
+// A verdict of holds that made no check is turned into vacuous: a law can't hold by checking nothing.
+Verdict holds(Counters counters);
+Verdict fails(std::string place, std::string got, std::string want, std::string allowed,
+              Counters counters = {});
+Verdict vacuous(std::string why, Counters counters = {});
+Verdict blind(std::string would_have_passed, Counters counters);
+
+// same_bits compares patterns: +0 and −0 differ, a NaN equals itself if its payload does.
+bool same_bits(double left, double right);
+bool same_bits(std::span<const double> left, std::span<const double> right);
+
+// within decides whether `got` may stand for `want`:
+//   a NaN or an infinity in got or want is wrong, whatever is allowed;
+//   an allowance that is NaN, infinite or below zero allows nothing;
+//   +0 and −0 are equal here (their error is 0);
+//   otherwise !(error <= allowed) is wrong, so that a NaN error could not pass either.
+bool within(double got, double want, double allowed);
+
+// A number as a case file writes it: hex float, "nan:0x…", "inf".
+std::string number_text(double value);
+
+// Checks collects comparisons until the first that fails; later ones are still counted, but the first stays.
+class Checks {
+  public:
+    // Each returns whether the comparison was right.
+    bool bits(std::string_view place, double got, double want);
+    bool bits(std::string_view place, std::span<const double> got, std::span<const double> want);
+    bool equal(std::string_view place, std::uint64_t got, std::uint64_t want);
+    bool equal(std::string_view place, std::string_view got, std::string_view want);
+    bool that(std::string_view place, bool condition, std::string_view got, std::string_view want);
+    // error and allowed as the oracle gives them; the ratio goes into the gauge.
+    bool inside(std::string_view place, double got, double want, double error, double allowed);
+
+    // A failure found elsewhere.
+    void fail(std::string place, std::string got, std::string want, std::string allowed);
+    void note_blind(std::string_view would_have_passed);
+
+    bool failed() const { return failed_; }
+    const Counters& counters() const { return counters_; }
+
+    // The verdict so far: fails, else blind if something was noted, else holds, or vacuous(`if_none`) when no
+    // check was made.
+    Verdict verdict(std::string_view if_none = "the case asks for nothing that this law tests") const;
+
+  private:
+    bool failed_ = false;
+    Verdict failure_;
+    std::string blind_;
+    Counters counters_;
+};
+
+}  // namespace attest::properties
