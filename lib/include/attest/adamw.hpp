@@ -13,7 +13,8 @@
 
 namespace attest {
 
-/// Domains: learning_rate ≥ 0, 0 ≤ beta1, beta2 < 1, epsilon > 0, weight_decay ≥ 0, all finite.
+/// Domains: learning_rate ≥ 0, 0 ≤ beta1, beta2 < 1, epsilon > 0, weight_decay ≥ 0, all finite, and so once
+/// rounded to the type of the weights.
 struct AdamWOptions {
     double learning_rate = 1e-3;
     double beta1 = 0.9;

@@ -18,6 +18,13 @@
 
 namespace attest {
 
+namespace detail {
+template <class T>
+struct Kernels;
+template <class T>
+struct RowBuffers;
+}  // namespace detail
+
 /// D, H, Hkv and d of a layer. H · d need not equal D.
 struct AttentionGeometry {
     std::size_t model_width = 0;
@@ -43,8 +50,8 @@ class MultiHeadAttention {
   public:
     /// from_parameters takes wq [H·d, D], wk and wv [Hkv·d, D], wo [D, H·d], rows being outputs. It refuses
     /// with ZeroHeads, ZeroKvHeads, KvHeadsDoNotDivideHeads, WeightRank (wq first), ZeroModelWidth,
-    /// HeadsDoNotDivideRows, ZeroHeadWidth, WeightShapeMismatch (wk, wv, wo), RopeWidthExceedsHead, in this
-    /// order.
+    /// HeadsDoNotDivideRows, ZeroHeadWidth, WeightShapeMismatch (wk, wv, wo), RopeWidthExceedsHead,
+    /// KernelsUnavailable, in this order.
     [[nodiscard]] static Result<MultiHeadAttention> from_parameters(Parameter<T> wq, Parameter<T> wk,
                                                                     Parameter<T> wv, Parameter<T> wo,
                                                                     std::size_t heads, std::size_t kv_heads,
@@ -105,12 +112,27 @@ class MultiHeadAttention {
 
   private:
     MultiHeadAttention(std::array<Parameter<T>, 4> parameters, Rotary<T> rotary,
-                       const AttentionGeometry& geometry)
-        : parameters_(std::move(parameters)), rotary_(std::move(rotary)), geometry_(geometry) {}
+                       const AttentionGeometry& geometry, const detail::Kernels<T>& kernels)
+        : parameters_(std::move(parameters)),
+          rotary_(std::move(rotary)),
+          geometry_(geometry),
+          kernels_(&kernels) {}
+
+    // Every check on a call against a cache, in the documented order. prefill takes more than a single row.
+    Result<void> check_call(const TensorView<const T>& x, const LayerKvCache<T>& cache,
+                            bool single_row) const;
+    // The computation behind every checked entry: rows at the cache's length, into `buffers`.
+    Result<void> compute(const TensorView<const T>& x, const LayerKvCache<T>& cache,
+                         detail::RowBuffers<T>& buffers, StepEvidence<T>* evidence) const;
+    // prepare for a caller that has made every check.
+    Result<Ticket> prepare_checked(const TensorView<const T>& x, LayerKvCache<T>& cache,
+                                   StepEvidence<T>* evidence) const;
+    std::array<const T*, 4> weights() const;
 
     std::array<Parameter<T>, 4> parameters_;
     Rotary<T> rotary_;
     AttentionGeometry geometry_;
+    const detail::Kernels<T>* kernels_;
 };
 
 extern template class MultiHeadAttention<float>;

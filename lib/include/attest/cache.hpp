@@ -43,8 +43,8 @@ template <class T>
 class LayerKvCache {
   public:
     /// make allocates both buffers and the workspace of one row. The row in slot s stands at first_position +
-    /// s. Errors, in order: ZeroBatchSize, ZeroCapacity, CapacityExceedsPositions, ElementCountOverflow,
-    /// AllocationFailed (key storage, value storage, workspace).
+    /// s. Errors, in order: ZeroBatchSize, ZeroCapacity, CapacityExceedsPositions; then for key storage,
+    /// value storage and each part of the workspace ElementCountOverflow, AllocationFailed.
     [[nodiscard]] static Result<LayerKvCache> make(const MultiHeadAttention<T>& layer, std::size_t batch_size,
                                                    std::size_t capacity, std::size_t first_position = 0,
                                                    Memory& memory = default_memory());

@@ -47,7 +47,6 @@ enum class Stage : std::uint8_t {
 [[nodiscard]] std::string_view name(Stage stage);
 
 // ---- sizes and memory
-// -------------------------------------------------------------------------------------------
 
 /// A product of lengths, or its size in bytes, does not fit std::size_t.
 struct ElementCountOverflow {
@@ -69,7 +68,6 @@ struct RankUnsupported {
 };
 
 // ---- tensors and views
-// ------------------------------------------------------------------------------------------
 
 /// A view's farthest element would lie outside its storage of `storage` elements.
 struct ViewOutOfStorage {
@@ -98,7 +96,6 @@ struct ShapeMismatch {
 };
 
 // ---- parameters and their updates
-// -------------------------------------------------------------------------------
 
 /// A weight is not finite when the parameter is made. `index` is flat, row-major.
 struct NonFiniteParameter {
@@ -150,7 +147,6 @@ struct HyperparameterInvalid {
 [[nodiscard]] std::string_view name(Hyperparameter which);
 
 // ---- rotary position embedding
-// ----------------------------------------------------------------------------------
 
 struct RopeWidthOdd {
     std::size_t width;
@@ -165,7 +161,6 @@ struct RopeWidthExceedsHead {
 };
 
 // ---- layers
-// -----------------------------------------------------------------------------------------------------
 
 struct ZeroHeads {};
 struct ZeroKvHeads {};
@@ -196,8 +191,10 @@ struct WeightShapeMismatch {
     Shape actual;
 };
 
+/// The environment variable ATTEST_SIMD asks for kernels that do not exist or that this machine cannot run.
+struct KernelsUnavailable {};
+
 // ---- caches
-// -----------------------------------------------------------------------------------------------------
 
 struct ZeroBatchSize {};
 struct ZeroCapacity {};
@@ -210,7 +207,6 @@ struct CapacityExceedsPositions {
 };
 
 // ---- calls
-// ------------------------------------------------------------------------------------------------------
 
 /// The input must have rank three: [batch, rows, model_width].
 struct InputRank {
@@ -301,7 +297,6 @@ struct StaleTicket {
 };
 
 // ---- values that leave the finite numbers
-// -----------------------------------------------------------------------
 
 /// `index` is flat in the stage's own tensor; `value` is what was met there.
 struct NonFiniteInput {
@@ -336,7 +331,6 @@ struct NonFiniteOutput {
 };
 
 // ---- work accounting
-// --------------------------------------------------------------------------------------------
 
 struct HistoryEmpty {};
 
@@ -348,19 +342,18 @@ struct HistoryInconsistent {
 /// Error is one refusal of the list above: trivially copyable, with everything it says inline.
 class Error {
   public:
-    using Refusal =
-        std::variant<ElementCountOverflow, AllocationFailed, RankUnsupported, ViewOutOfStorage,
-                     ViewAxisInvalid, ViewNotWritable, ShapeMismatch, NonFiniteParameter, NonFiniteUpdate,
-                     NonFiniteGradient, GradientCountMismatch, GradientShapeMismatch, DuplicateParameter,
-                     HyperparameterInvalid, RopeWidthOdd, RopeBaseInvalid, RopeZeroPositions,
-                     RopeWidthExceedsHead, ZeroHeads, ZeroKvHeads, ZeroModelWidth, ZeroHeadWidth,
-                     KvHeadsDoNotDivideHeads, WeightRank, HeadsDoNotDivideRows, WeightShapeMismatch,
-                     ZeroBatchSize, ZeroCapacity, CapacityExceedsPositions, InputRank, SingleTokenRequired,
-                     ZeroRows, InputBatchMismatch, InputWidthMismatch, CacheModelWidthMismatch,
-                     CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch,
-                     CacheLayerMismatch, CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull,
-                     PositionsExceeded, StaleTicket, NonFiniteInput, NonFiniteProjection, NonFiniteRotation,
-                     NonFiniteScore, NonFiniteHeadOutput, NonFiniteOutput, HistoryEmpty, HistoryInconsistent>;
+    using Refusal = std::variant<
+        ElementCountOverflow, AllocationFailed, RankUnsupported, ViewOutOfStorage, ViewAxisInvalid,
+        ViewNotWritable, ShapeMismatch, NonFiniteParameter, NonFiniteUpdate, NonFiniteGradient,
+        GradientCountMismatch, GradientShapeMismatch, DuplicateParameter, HyperparameterInvalid, RopeWidthOdd,
+        RopeBaseInvalid, RopeZeroPositions, RopeWidthExceedsHead, ZeroHeads, ZeroKvHeads, ZeroModelWidth,
+        ZeroHeadWidth, KernelsUnavailable, KvHeadsDoNotDivideHeads, WeightRank, HeadsDoNotDivideRows,
+        WeightShapeMismatch, ZeroBatchSize, ZeroCapacity, CapacityExceedsPositions, InputRank,
+        SingleTokenRequired, ZeroRows, InputBatchMismatch, InputWidthMismatch, CacheModelWidthMismatch,
+        CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
+        CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, PositionsExceeded, StaleTicket,
+        NonFiniteInput, NonFiniteProjection, NonFiniteRotation, NonFiniteScore, NonFiniteHeadOutput,
+        NonFiniteOutput, HistoryEmpty, HistoryInconsistent>;
 
     template <class R>
         requires(!std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>)
