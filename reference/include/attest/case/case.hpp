@@ -144,6 +144,7 @@ struct Case {
     std::uint64_t head_width = 4;  // d; printed only where it is not width / heads
     Rope rope;
     std::uint64_t capacity = 4;  // C
+    std::string expect;          // the refusal that making layer and cache must meet; empty: they are made
     Values values;
     std::vector<Fill> fills;
     std::vector<Set> sets;

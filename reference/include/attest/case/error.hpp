@@ -9,9 +9,9 @@
 namespace attest::cases {
 
 enum class ErrorCode : std::uint8_t {
-    TextTooLong,       // more than kMaxTextBytes
+    TextTooLong,       // more than kMaxTextBytes, as given or in canonical form
     LineTooLong,       // more than kMaxLineBytes
-    BadCharacter,      // a control character
+    BadCharacter,      // a control character, or a comment that ends in a space
     MisplacedComment,  // a comment below the first key
     NotAssignment,     // neither comment nor `key = value`
     UnknownKey,
@@ -20,9 +20,9 @@ enum class ErrorCode : std::uint8_t {
     MissingValue,      // the line ends where a word is due
     TrailingText,      // words are left over
     BadName,           // a law or a code that is no identifier, or too long
-    UnknownWord,       // a word no list knows: type, tensor, filling, verb, variant, pairs
+    UnknownWord,       // a word no list knows: type, tensor, filling, verb, variant, pairs, argument
     BadNumber,         // not a decimal count
-    CountTooLarge,     // a count beyond 64 bits or beyond its limit
+    CountOutOfRange,   // a count beyond 64 bits or outside its limits
     BadFloat,          // not a hex float, whole number, inf, -inf or nan:0x…
     FloatOutOfRange,   // finite text beyond the largest double
     NotRepresentable,  // the case's type would have to round it
@@ -31,8 +31,7 @@ enum class ErrorCode : std::uint8_t {
     UnusedField,       // a step (made in memory) sets what its verb does not use
     ShapeOverflow,     // a tensor whose element count does not fit 64 bits
     TooManyElements,   // a tensor of more than kMaxElements
-    AllocationFailed,
-    TypeMismatch,  // float values asked of a double case
+    TypeMismatch,      // float values asked of a double case
 };
 
 std::string_view to_text(ErrorCode code);

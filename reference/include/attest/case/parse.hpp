@@ -2,8 +2,8 @@
 // that names its line and key.
 #pragma once
 
-#include "attest/case/case.hpp"
-#include "attest/case/error.hpp"
+#include <attest/case/case.hpp>
+#include <attest/case/error.hpp>
 
 #include <expected>
 #include <optional>

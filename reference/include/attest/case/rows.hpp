@@ -7,7 +7,7 @@
 // is one for all caches.
 #pragma once
 
-#include "attest/case/case.hpp"
+#include <attest/case/case.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -6,8 +6,8 @@
 // reference/CASES.md defines each filling.
 #pragma once
 
-#include "attest/case/case.hpp"
-#include "attest/case/error.hpp"
+#include <attest/case/case.hpp>
+#include <attest/case/error.hpp>
 
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ std::expected<Shape, Error> shape_of(const Case& one, Tensor tensor, Tensor of =
 // next (0 for the first such step): each draws anew.
 //
 // Errors, in this order: TypeMismatch (fill<float> of a double case; fill<double> of a float case widens, NaN
-// payloads included), ShapeOverflow, TooManyElements, AllocationFailed.
+// payloads included), ShapeOverflow, TooManyElements, IndexOutOfRange (a set that check would refuse).
 template <typename T>
 std::expected<std::vector<T>, Error> fill(const Case& one, Tensor tensor, Tensor of = Tensor::wq,
                                           std::uint64_t ordinal = 0);
@@ -39,11 +39,5 @@ std::expected<std::vector<T>, Error> fill(const Case& one, Tensor tensor, Tensor
 // element gives one element of the filling alone, by its flat index, without what `set` overrides. The shape
 // must not overflow.
 double element(const Case& one, Tensor tensor, Tensor of, std::uint64_t ordinal, std::uint64_t index);
-
-// widen and narrow move patterns between float and double by whole-number operations, so that no conversion
-// quiets a NaN. narrow is exact for what a float represents; representable_in_float tells.
-std::uint64_t widen(std::uint32_t bits);
-std::uint32_t narrow(std::uint64_t bits);
-bool representable_in_float(std::uint64_t bits);
 
 }  // namespace attest::cases

@@ -1,8 +1,8 @@
 // A dump in memory: its tensors and its metadata strings.
 #pragma once
 
-#include "attest/dump/error.hpp"
-#include "attest/dump/tensor.hpp"
+#include <attest/dump/error.hpp>
+#include <attest/dump/tensor.hpp>
 
 #include <expected>
 #include <memory>

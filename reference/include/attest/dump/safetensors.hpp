@@ -6,8 +6,8 @@
 // of the header that is really there; the elements themselves are only mapped.
 #pragma once
 
-#include "attest/dump/error.hpp"
-#include "attest/dump/file.hpp"
+#include <attest/dump/error.hpp>
+#include <attest/dump/file.hpp>
 
 #include <cstddef>
 #include <cstdint>
