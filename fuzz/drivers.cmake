@@ -1,0 +1,32 @@
+# The libFuzzer drivers. LIB_FUZZING_ENGINE (a variable or, as OSS-Fuzz gives it, from the environment) names
+# another engine; without one it is clang's own.
+if(NOT LIB_FUZZING_ENGINE)
+    if(DEFINED ENV{LIB_FUZZING_ENGINE})
+        set(LIB_FUZZING_ENGINE $ENV{LIB_FUZZING_ENGINE})
+    elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        set(LIB_FUZZING_ENGINE -fsanitize=fuzzer)
+        if(CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
+            # Debian's libFuzzer runtime was built against libstdc++, and clang rewrites -lstdc++.
+            list(APPEND LIB_FUZZING_ENGINE -l:libstdc++.so.6)
+        endif()
+    else()
+        message(FATAL_ERROR "ATTEST_BUILD_FUZZERS needs clang, or LIB_FUZZING_ENGINE")
+    endif()
+endif()
+
+function(attest_fuzzer name source)
+    add_executable(fuzz_${name} ${source})
+    attest_target(fuzz_${name})
+    target_link_libraries(fuzz_${name} PRIVATE attest_fuzzing attest_subject ${LIB_FUZZING_ENGINE})
+    add_dependencies(fuzzers fuzz_${name})
+endfunction()
+
+add_custom_target(fuzzers)
+foreach(law IN LISTS laws)
+    attest_fuzzer(${law} drivers/law.cpp)
+    target_compile_definitions(fuzz_${law} PRIVATE ATTEST_FUZZ_LAW=${law})
+endforeach()
+attest_fuzzer(case_bytes drivers/bytes.cpp)
+attest_fuzzer(safetensors_bytes drivers/bytes.cpp)
+target_compile_definitions(fuzz_case_bytes PRIVATE ATTEST_FUZZ_BYTES=case_bytes)
+target_compile_definitions(fuzz_safetensors_bytes PRIVATE ATTEST_FUZZ_BYTES=safetensors_bytes)

@@ -1,0 +1,25 @@
+// What must hold of the readers for any bytes at all. The raw-byte drivers and replay share these.
+#pragma once
+
+#include "attest/properties/verdict.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace attest::fuzzing {
+
+// case_bytes: bytes that parse print into text that parses into the same case and prints into the same text;
+// bytes that do not parse are vacuous.
+properties::Verdict case_bytes(std::span<const std::byte> bytes);
+
+// safetensors_bytes: every element of every tensor of an accepted file can be read in every way the interface
+// has, and the file, written again, reads as equal; a refused file is vacuous, and its error says why.
+properties::Verdict safetensors_bytes(std::span<const std::byte> bytes);
+
+using BytesProperty = properties::Verdict (*)(std::span<const std::byte>);
+
+// nullptr where no property of bytes has this name.
+BytesProperty find_bytes_property(std::string_view name);
+
+}  // namespace attest::fuzzing

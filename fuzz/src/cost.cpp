@@ -1,0 +1,70 @@
+#include "cost.hpp"
+
+#include "attest/case/rows.hpp"
+#include "attest/case/values.hpp"
+
+#include <array>
+#include <limits>
+
+namespace attest::fuzzing {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 18;
+
+std::uint64_t plus(std::uint64_t left, std::uint64_t right) {
+    return left > kMost - right ? kMost : left + right;
+}
+
+std::uint64_t times(std::uint64_t left, std::uint64_t right) {
+    if (left == 0 || right == 0) {
+        return 0;
+    }
+    return left > kMost / right ? kMost : left * right;
+}
+
+// Elements of a tensor; kMost where nobody may allocate it.
+std::uint64_t elements_of(const cases::Case& one, cases::Tensor tensor) {
+    const auto shape = cases::shape_of(one, tensor);
+    return shape && shape->elements <= cases::kMaxElements ? shape->elements : kMost;
+}
+
+}  // namespace
+
+Cost cost_of(const cases::Case& one) {
+    static constexpr std::array<cases::Tensor, 4> kWeights = {cases::Tensor::wq, cases::Tensor::wk,
+                                                              cases::Tensor::wv, cases::Tensor::wo};
+    Cost cost;
+    std::uint64_t weights = 0;
+    for (const cases::Tensor weight : kWeights) {
+        weights = plus(weights, elements_of(one, weight));
+    }
+    const std::uint64_t rows = cases::rows_needed(one);
+    const std::uint64_t x = elements_of(one, cases::Tensor::x);
+    const std::uint64_t storage =
+        times(times(times(2, one.batch), times(one.kv_heads, one.capacity)), one.head_width);
+    const std::uint64_t tables = times(one.rope.positions, one.rope.width);
+    for (const std::uint64_t part : {weights, x, storage, tables}) {
+        if (part <= cases::kMaxElements) {
+            cost.elements = plus(cost.elements, part);
+        }
+    }
+    if (weights > cases::kMaxElements || x > cases::kMaxElements) {
+        return cost;
+    }
+    // Steps that make or replace weights cost about as much as filling them; every row is projected and meets
+    // its whole prefix.
+    cost.multiplications = times(weights, one.steps.size() + 1);
+    const std::uint64_t prefix = rows < one.capacity ? rows : one.capacity;
+    const std::uint64_t meetings = times(times(2, times(one.heads, one.head_width)), prefix);
+    cost.multiplications = plus(cost.multiplications, times(times(one.batch, rows), plus(weights, meetings)));
+    return cost;
+}
+
+bool affordable(const cases::Case& one, std::uint64_t multiplications_max) {
+    const Cost cost = cost_of(one);
+    return cost.elements <= kElementsMax && cost.multiplications <= multiplications_max &&
+           one.steps.size() <= 64;
+}
+
+}  // namespace attest::fuzzing

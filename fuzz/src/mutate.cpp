@@ -1,0 +1,182 @@
+#include "mutate.hpp"
+
+#include "attest/case/parse.hpp"
+#include "attest/case/print.hpp"
+
+#include "attest/properties/draw.hpp"
+#include "attest/properties/laws.hpp"
+
+#include "cost.hpp"
+#include "edits.hpp"
+
+#include <array>
+#include <utility>
+
+namespace attest::fuzzing {
+namespace {
+
+// The generator of the laws draws from our random numbers.
+class RandomChoices final : public properties::Choices {
+  public:
+    explicit RandomChoices(Random& random) : random_(random) {}
+    std::uint64_t below(std::uint64_t n) override { return random_.below(n); }
+
+  private:
+    Random& random_;
+};
+
+struct Edit {
+    unsigned weight;
+    void (*apply)(Random&, cases::Case&);
+};
+
+void edit_as_the_laws_do(Random& random, cases::Case& one) {
+    RandomChoices choices(random);
+    properties::mutate(one, choices);
+}
+
+constexpr std::array<Edit, 17> kEdits = {{
+    {10, insert_step},
+    {6, remove_steps},
+    {5, duplicate_steps},
+    {5, swap_steps},
+    {8, edit_step},
+    {3, edit_words},
+    {5, edit_chunks},
+    {7, edit_count},
+    {5, edit_heads},
+    {6, edit_rope},
+    {5, edit_capacity},
+    {2, edit_type},
+    {6, edit_values},
+    {6, edit_fill},
+    {6, edit_set},
+    {4, repair_geometry},
+    {8, edit_as_the_laws_do},
+}};
+
+void apply_any(Random& random, cases::Case& one) {
+    unsigned total = 0;
+    for (const Edit& edit : kEdits) {
+        total += edit.weight;
+    }
+    std::uint64_t ticket = random.below(total);
+    for (const Edit& edit : kEdits) {
+        if (ticket < edit.weight) {
+            edit.apply(random, one);
+            return;
+        }
+        ticket -= edit.weight;
+    }
+}
+
+// Drops steps, sets and fills from the end until the text fits.
+std::string fit(cases::Case one, std::size_t bytes_max) {
+    std::string text = cases::print(one);
+    while (text.size() > bytes_max && !(one.steps.empty() && one.sets.empty() && one.fills.empty())) {
+        // Half of the longest list goes, so that a long case is cut in few rounds.
+        if (one.steps.size() >= one.sets.size() && !one.steps.empty()) {
+            one.steps.resize(one.steps.size() / 2);
+        } else if (!one.sets.empty()) {
+            one.sets.resize(one.sets.size() / 2);
+        } else {
+            one.fills.pop_back();
+        }
+        cases::normalise(one);
+        text = cases::print(one);
+    }
+    return text;
+}
+
+}  // namespace
+
+cases::Case Mutator::fresh(Random& random) const {
+    RandomChoices choices(random);
+    return properties::draw(choices, law_, static_cast<unsigned>(random.between(5, 60)));
+}
+
+cases::Case Mutator::read_or_draw(std::string_view text, Random& random) const {
+    auto parsed = cases::parse(text);
+    return parsed ? std::move(*parsed) : fresh(random);
+}
+
+std::optional<std::string> Mutator::finish(cases::Case one, std::size_t bytes_max) const {
+    one.law = law_;
+    one.comments.clear();
+    cases::normalise(one);
+    if (!affordable(one, multiplications_max_)) {
+        return std::nullopt;
+    }
+    std::string text = fit(std::move(one), bytes_max);
+    if (text.size() > bytes_max) {
+        return std::nullopt;
+    }
+    return text;
+}
+
+std::optional<std::string> Mutator::mutate(std::string_view text, std::size_t bytes_max,
+                                           std::uint64_t seed) const {
+    Random random(seed);
+    const bool readable = cases::parse(text).has_value();
+    const cases::Case parent = read_or_draw(text, random);
+    if (!readable || random.chance(1, 200)) {
+        // A fresh case as it was drawn: it is different enough.
+        if (auto child = finish(readable ? fresh(random) : parent, bytes_max)) {
+            return child;
+        }
+    }
+    // An edit may make a case too dear or change nothing; a few tries find another.
+    constexpr unsigned kTries = 8;
+    const std::optional<std::string> before = finish(parent, bytes_max);
+    for (unsigned attempt = 0; attempt < kTries; ++attempt) {
+        cases::Case child = parent;
+        do {
+            apply_any(random, child);
+            cases::normalise(child);
+        } while (random.chance(1, 2));
+        if (random.chance(3, 4)) {
+            repair_geometry(random, child);
+        }
+        auto printed = finish(std::move(child), bytes_max);
+        if (printed && printed != before) {
+            return printed;
+        }
+    }
+    return before ? before : finish(fresh(random), bytes_max);
+}
+
+std::optional<std::string> Mutator::cross(std::string_view left, std::string_view right,
+                                          std::size_t bytes_max, std::uint64_t seed) const {
+    Random random(seed);
+    cases::Case child = read_or_draw(left, random);
+    const cases::Case other = read_or_draw(right, random);
+    switch (random.below(5)) {
+        case 0:
+            child.values = other.values;
+            child.fills = other.fills;
+            break;
+        case 1:
+            child.sets.insert(child.sets.end(), other.sets.begin(), other.sets.end());
+            break;
+        case 2:
+            child.rope = other.rope;
+            child.capacity = other.capacity;
+            break;
+        default:
+            cross_steps(random, child, other);
+    }
+    cases::normalise(child);
+    repair_geometry(random, child);
+    auto printed = finish(std::move(child), bytes_max);
+    return printed ? printed : mutate(left, bytes_max, random.next());
+}
+
+Mutator mutator_of(std::string_view law) {
+    constexpr std::uint64_t kForBits = std::uint64_t{1} << 20;
+    constexpr std::uint64_t kForTheOracle = std::uint64_t{1} << 16;
+    const properties::Law* row = properties::find_law(law);
+    const bool oracle = row != nullptr && row->kind == properties::LawKind::oracle;
+    return Mutator(std::string(law), oracle ? kForTheOracle : kForBits);
+}
+
+}  // namespace attest::fuzzing

@@ -1,0 +1,29 @@
+#include "corpus.hpp"
+
+#include "../src/bytes.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace attest::fuzzing {
+
+std::vector<CorpusFile> corpus_cases() {
+    std::vector<CorpusFile> files;
+    for (const auto& folder : std::filesystem::directory_iterator(ATTEST_CORPUS_DIR)) {
+        const std::string name = folder.path().filename().string();
+        if (!folder.is_directory() || find_bytes_property(name) != nullptr) {
+            continue;
+        }
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+            std::ifstream in(entry.path(), std::ios::binary);
+            files.push_back(
+                {entry.path(), name,
+                 std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>())});
+        }
+    }
+    std::ranges::sort(files, {}, &CorpusFile::path);
+    return files;
+}
+
+}  // namespace attest::fuzzing
