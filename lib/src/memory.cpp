@@ -1,5 +1,6 @@
 #include <attest/memory.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -9,6 +10,9 @@ namespace {
 class Heap final : public Memory {
   public:
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        // No object is larger than this; and libstdc++ 12 rounds a size near SIZE_MAX up to the alignment,
+        // past zero, and then hands out next to nothing.
+        if (bytes > static_cast<std::size_t>(PTRDIFF_MAX)) return nullptr;
         return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
     }
     void deallocate(void* pointer, std::size_t /*bytes*/, std::size_t alignment) noexcept override {
