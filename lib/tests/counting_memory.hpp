@@ -17,9 +17,12 @@ class CountingMemory final : public Memory {
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
         ++calls;
         if (calls == failing_) return nullptr;
-        ++live;
-        live_bytes += bytes;
-        return default_memory().allocate(bytes, alignment);
+        void* const pointer = default_memory().allocate(bytes, alignment);
+        if (pointer != nullptr) {
+            ++live;
+            live_bytes += bytes;
+        }
+        return pointer;
     }
     void deallocate(void* pointer, std::size_t bytes, std::size_t alignment) noexcept override {
         --live;
