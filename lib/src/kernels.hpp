@@ -50,7 +50,7 @@ struct Kernels {
     /// scores sets s_j = dot(q, key j) · scale for every position j; q [width].
     void (*scores)(T* s, const T* q, const PositionRows<T>& keys, std::size_t width, T scale);
 
-    /// maximum is the largest of s[0..n), n ≥ 1; NaN if one is among them. A zero maximum is +0.
+    /// maximum is the largest of s[0..n), n ≥ 1, no NaN among them. A zero maximum is +0.
     T (*maximum)(const T* s, std::size_t n);
 
     /// exponentials sets w_j = exp(s_j − m), j < n, with the exponential of exponential.hpp. w may be s.
@@ -67,8 +67,8 @@ struct Kernels {
     /// (a, b) → (fma(a, c, −(b · s)), fma(a, s, b · c)). width is the rotary width; what lies beyond stays.
     void (*rotate)(T* row, const T* cosines, const T* sines, std::size_t width, RotaryPairs pairs);
 
-    /// advance fills rows of a rotary table: the recurrence of rotation.cpp.
-    void (*advance)(T* cosines, T* sines, std::size_t row_stride, RotationBlock& block);
+    /// advance fills rows of a rotary table, `row_stride` elements apart: the recurrence of rotation.cpp.
+    void (*advance)(T* cosines, T* sines, std::size_t row_stride, const RotationBlock& block);
 };
 
 /// portable_kernels go through std::fma and run anywhere.
