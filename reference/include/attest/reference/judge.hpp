@@ -58,7 +58,7 @@ struct LayerOptions {
 };
 
 // The answers of a layer, restricted to the selected rows: y [batch, rows, width]; keys (rotated) and values
-// [batch, kv_heads, rows, head_width]; weights [batch, heads, rows, length].
+// [batch, kv_heads, rows, head_width]; weights [batch, heads, rows, last selected row + 1].
 struct LayerJudgement {
     Judged y, keys, values, weights;
     double disagreement = 0;  // worst difference of the two evaluations over the error allowed

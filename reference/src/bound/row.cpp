@@ -1,0 +1,218 @@
+#include "bound/row.hpp"
+
+#include <algorithm>
+
+namespace attest::reference {
+namespace {
+
+// records counts, over both ways, the keys after the first that may set a new running maximum: those whose score,
+// δ above, exceeds every earlier one, δ below. Only they rescale, since exp(0) = 1.
+std::uint64_t records(const RowFacts& facts) {
+    const std::size_t count = facts.gaps.size();
+    std::uint64_t worst = 0;
+    for (const bool upward : {true, false}) {
+        std::uint64_t found = 0;
+        Real highest_low;
+        for (std::size_t step = 0; step < count; ++step) {
+            const std::size_t n = upward ? step : count - 1 - step;
+            const Real delta = facts.deltas[n].value();
+            if (step != 0 && -facts.gaps[n] + delta >= highest_low) ++found;
+            const Real low = -facts.gaps[n] - delta;
+            if (step == 0 || low > highest_low) highest_low = low;
+        }
+        worst = std::max(worst, found);
+    }
+    return worst;
+}
+
+}  // namespace
+
+RowBound::RowBound(const Model& model, const RowFacts& facts)
+    : model_(model), count_(facts.gaps.size()), weights_(facts.weights) {
+    height_ = model.position_height(facts.span);
+    rescalings_ = model.rescalings(facts.span);
+    if (model.walks_by_index()) rescalings_ = std::min(rescalings_, records(facts));
+    spread(facts);
+
+    const bool defined = model.gamma_accumulate(height_ + 1 + rescalings_).finite() && gamma_z_.finite() &&
+                         model.gamma_softmax(std::max({model.counts().a, model.counts().w, model.counts().o})).finite() &&
+                         model.exp_error().value() < 1 && model.unit_weights().value() < 1;
+    if (!defined) {
+        reason_ = NoBound::gamma_undefined;
+        return;
+    }
+    if (!(Upper(1.5) * widest_score_ < Upper(model.largest_anywhere()))) {
+        reason_ = NoBound::score_overflow;
+        return;
+    }
+    const bool narrower = model.unit_weights().value() != 0;
+    const WeightsStored stored = model.told().weights_stored;
+    if (!narrower) {
+        weighings_.push_back(weigh(facts, false, false));
+    } else {
+        if (stored != WeightsStored::after) weighings_.push_back(weigh(facts, true, false));
+        if (stored != WeightsStored::before) weighings_.push_back(weigh(facts, false, true));
+    }
+}
+
+// s̄, Δ and x.
+void RowBound::spread(const RowFacts& facts) {
+    gamma_z_ = model_.gamma_softmax(model_.counts().z);
+    const Upper gamma_a = model_.gamma_softmax(model_.counts().a);
+
+    // Δ: the computed maximum is at most max(s + δ) and at least max(s − δ).
+    Upper above, below = Upper::infinity();
+    for (std::size_t n = 0; n < count_; ++n) {
+        const Upper delta = facts.deltas[n];
+        widest_score_ = larger(widest_score_, facts.scores[n] + delta);
+        const Real over = Real(delta.value()) - facts.gaps[n];
+        if (over > 0) above = larger(above, Upper::of(over));
+        below = smaller(below, Upper::of(facts.gaps[n]) + delta);
+    }
+    shift_ = larger(above, below);
+
+    Upper split_share, gamma_split;
+    if (model_.split()) {
+        const Upper log_count = Upper::of(Real(log(Real(static_cast<double>(count_)))));
+        gamma_split = Model::gamma(4, model_.unit_scale());
+        split_share = gamma_split * (shift_ + log_count) + Upper(8.0) * model_.unit_softmax() * log_count +
+                      Upper(2.0) * model_.gamma_accumulate(height_);
+    }
+    arguments_.reserve(count_);
+    for (std::size_t n = 0; n < count_; ++n) {
+        const Upper delta = facts.deltas[n];
+        const Upper apart = larger(facts.scores[n], facts.maximum) + delta;
+        Upper x = delta + gamma_a * (Upper::of(facts.gaps[n]) + delta + shift_) + gamma_z_ * (apart + shift_);
+        if (model_.split()) x += gamma_split * apart + split_share;
+        arguments_.push_back(x);
+    }
+}
+
+RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bool stored_after) const {
+    const Counts& counts = model_.counts();
+    const Upper unit_weights = model_.unit_weights();
+    Weighing w;
+
+    // G⁺ − 1 and G⁻: exp's relative error at the weight itself and at each rescaling.
+    w.growth = compounded(model_.exp_error(), 1 + rescalings_);
+    Lower shrink = shrunk(model_.exp_error(), 1 + rescalings_);
+    Upper floor = model_.exp_floor();
+    if (stored_before) {
+        w.growth = compose(w.growth, unit_weights);
+        shrink = shrink * (Lower(1.0) - unit_weights);
+        floor += model_.omega();
+    }
+    const Upper grown = Upper(1.0) + w.growth;
+    w.least_denominator = shrink * exp_minus_down(gamma_z_ * (facts.maximum + shift_));
+
+    // τ: what exp may lose or gain absolutely, relative to the exact denominator.
+    const Upper drift = exp_up(shift_ + gamma_z_ * widest_score_);
+    const Upper tau = floor * Upper(static_cast<double>(1 + rescalings_)) * grown * drift /
+                      Lower::of(facts.denominator);
+
+    for (std::size_t n = 0; n < count_; ++n) {
+        const Upper x = arguments_[n];
+        Upper stray;
+        Lower low;
+        if (x.value() <= kSeriesLimit) {
+            // p⁺ − p = p·(e^x·G⁺ − 1) + τ; p − p⁻ is never more, since 1 − e^−x ≤ e^x − 1 and 1 − G⁻ ≤ G⁺ − 1.
+            const Upper p = Upper::of(facts.weights[n]);
+            stray = p * compose(expm1_up(x), w.growth) + tau;
+            low = Lower::of(facts.weights[n]) * exp_minus_down(x) * shrink - tau;
+            w.highest.push_back(p + stray);
+        } else {
+            // One exponent, so that a weight of 0 and a factor of ∞ never meet.
+            const Real up = exp(Real(x.value()) - facts.gaps[n]) / facts.denominator;
+            const Real down = exp(-facts.gaps[n] - Real(x.value())) / facts.denominator;
+            const Upper high = Upper::of(up) * grown + tau;
+            low = Lower::of(down) * shrink - tau;
+            stray = Upper::of(Real(up - facts.weights[n])) + Upper::of(up) * w.growth + tau;
+            w.highest.push_back(high);
+        }
+        w.lowest.push_back(low);
+        w.strays.push_back(stray);
+        w.stray_sum += stray;
+        w.lowest_sum += low;
+    }
+    for (std::size_t n = 0; n < count_; ++n) {
+        // p̃ = p⁺/(p⁺ + Σ_{i≠n} p⁻): the quotient grows with p⁺.
+        const Upper high = w.highest[n];
+        const Lower rest = w.lowest_sum - Upper(w.lowest[n].value());
+        Upper share(1.0);
+        if (high.finite()) share = smaller(share, high / (Lower(high.value()) + rest));
+        w.shares.push_back(share);
+    }
+
+    Upper per_value = compose(model_.gamma_accumulate(height_ + 1 + rescalings_), model_.gamma_softmax(counts.w));
+    if (stored_after) {
+        per_value = compose(per_value, unit_weights);
+        w.weights_omega = model_.omega();
+    }
+    w.per_value = per_value;
+    const Upper rescaled = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
+    w.whole = compose(compose(model_.gamma_accumulate(height_ + rescalings_), model_.gamma_softmax(counts.o)), rescaled);
+    return w;
+}
+
+Upper RowBound::mix_as(const Weighing& w, const Values& values) const {
+    Upper strayed, hull, kept, plain, inherited;
+    for (std::size_t n = 0; n < count_; ++n) {
+        strayed += w.strays[n] * values.distance[n];
+        hull = larger(hull, values.distance[n]);
+        kept += w.shares[n] * values.total[n];
+        plain += values.total[n];
+        inherited += w.shares[n] * values.error[n];
+    }
+    const Upper omega = model_.omega();
+    const Upper grown = Upper(1.0) + w.growth;
+    const Upper terms(2.0 * static_cast<double>(count_) + static_cast<double>(rescalings_));
+    const Upper moved = smaller(strayed / w.lowest_sum, hull);  // A
+    const Upper before_division =
+        moved + inherited + w.per_value * kept +
+        (Upper(1.0) + w.per_value) * (omega * terms * grown / w.least_denominator + omega * plain +
+                                      w.weights_omega * plain * grown / w.least_denominator);  // F
+    const Upper error = before_division + w.whole * (values.mixed + before_division) + Upper(2.0) * omega;
+    return model_.stored(values.mixed, error);
+}
+
+Upper RowBound::mix(const Values& values, NoBound& reason) const {
+    reason = reason_;
+    if (reason != NoBound::none) return Upper::infinity();
+    Upper sum(static_cast<double>(count_));
+    for (const Upper& value : values.total)
+        sum += value;
+    const Upper drift = exp_up(gamma_z_ * widest_score_);
+    Upper error;
+    for (const Weighing& w : weighings_) {
+        const Upper weighed = Upper(2.0) * sum * (Upper(1.0) + w.growth) * drift;
+        if (!(weighed.value() < std::min(model_.largest_accumulated(), model_.largest_stored()))) {
+            reason = NoBound::mix_overflow;
+            return Upper::infinity();
+        }
+        error = larger(error, mix_as(w, values));
+    }
+    if (!error.finite()) reason = NoBound::unbounded;
+    return error;
+}
+
+Upper RowBound::weight(std::size_t n) const {
+    if (reason_ != NoBound::none) return Upper::infinity();
+    const Real& p = weights_[n];
+    const Upper magnitude = Upper::of(p);
+    const Upper others = Upper::of(Real(1 - p));
+    Upper error;
+    for (const Weighing& w : weighings_) {
+        // The other strays' sum: the whole sum, rounded up, less this one, rounded down.
+        const double rest = w.stray_sum.value() - w.strays[n].value();
+        const Upper rest_up = w.stray_sum.finite() ? Upper(step_up(std::max(rest, 0.0))) : Upper::infinity();
+        const Upper strayed = (w.strays[n] * others + magnitude * rest_up) / w.lowest_sum;
+        const Upper moved = smaller(strayed, larger(magnitude, others));
+        Upper one = moved + w.whole * (magnitude + moved) + Upper(2.0) * model_.omega();
+        if (w.weights_omega.value() != 0 || model_.unit_weights().value() != 0)
+            one += model_.unit_weights() * (magnitude + one) + model_.omega();
+        error = larger(error, model_.stored(magnitude, one));
+    }
+    return error;
+}
+
+}  // namespace attest::reference

@@ -1,0 +1,86 @@
+#include <attest/reference/compare.hpp>
+
+#include "bound/outward.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace attest::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<std::size_t> place_of(const Judged& judged, std::size_t index) {
+    std::vector<std::size_t> place(judged.shape.size());
+    for (std::size_t axis = judged.shape.size(); axis-- > 0;) {
+        place[axis] = index % judged.shape[axis];
+        index /= judged.shape[axis];
+    }
+    if (!place.empty()) place[judged.row_axis] += judged.first_row;
+    return place;
+}
+
+// The exact |got − want| rounded up; infinite where one of them is no number and they are not the same.
+double error_of(const Real& want, double got) {
+    const auto wanted = static_cast<double>(want);
+    if (std::isnan(wanted) || std::isinf(wanted))
+        return std::isnan(wanted) ? (std::isnan(got) ? 0 : kInfinity) : (got == wanted ? 0 : kInfinity);
+    if (!std::isfinite(got)) return std::isnan(got) ? got : kInfinity;
+    return magnitude_up(Real(Real(got) - want));
+}
+
+double ratio_of(double error, double allowed) {
+    if (error == 0) return 0;
+    return std::isnan(error) || allowed == 0 ? kInfinity : error / allowed;
+}
+
+}  // namespace
+
+Comparison compare(const Judged& judged, std::span<const double> got) {
+    Comparison comparison;
+    const std::size_t count = std::min(got.size(), judged.exact.size());
+    // Sizes that differ compare nothing, and what compares nothing does not hold.
+    if (got.size() != judged.exact.size()) return comparison;
+    std::size_t worst = 0, first_wrong = 0;
+    double worst_ratio = -1;
+    bool worst_is_wrong = false;
+    for (std::size_t n = 0; n < count; ++n) {
+        ++comparison.compared;
+        const double allowed = judged.allowed[n];
+        const double error = error_of(judged.exact[n], got[n]);
+        const bool unproved = allowed == kInfinity && std::isfinite(got[n]);
+        const bool wrong = !unproved && (!(error <= allowed) || !std::isfinite(error));
+        if (unproved) ++comparison.unproved;
+        if (wrong && comparison.wrong++ == 0) first_wrong = n;
+        const double ratio = unproved ? 0 : (wrong && allowed == kInfinity ? kInfinity : ratio_of(error, allowed));
+        if ((wrong && !worst_is_wrong) || (wrong == worst_is_wrong && ratio > worst_ratio)) {
+            worst = n;
+            worst_ratio = ratio;
+            worst_is_wrong = wrong;
+        }
+    }
+    const auto finding = [&](std::size_t n) {
+        Finding found;
+        found.place = place_of(judged, n);
+        found.got = got[n];
+        found.want = static_cast<double>(judged.exact[n]);
+        found.error = error_of(judged.exact[n], got[n]);
+        found.allowed = judged.allowed[n];
+        found.ratio = std::isfinite(found.got) ? ratio_of(found.error, found.allowed) : kInfinity;
+        return found;
+    };
+    if (comparison.compared != 0) comparison.worst = finding(worst);
+    if (comparison.wrong != 0) comparison.first_wrong = finding(first_wrong);
+    return comparison;
+}
+
+std::string place_text(const std::vector<std::size_t>& place) {
+    std::string text = "[";
+    for (const std::size_t index : place) {
+        if (text.size() > 1) text += ", ";
+        text += std::to_string(index);
+    }
+    return text + "]";
+}
+
+}  // namespace attest::reference

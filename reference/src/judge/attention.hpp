@@ -1,0 +1,56 @@
+// Attention with its bound, shared by the judges of a layer and of attention alone.
+#pragma once
+
+#include "bound/model.hpp"
+#include "bound/stages.hpp"
+#include "oracle/oracle.hpp"
+
+#include <attest/reference/error.hpp>
+
+#include <vector>
+
+namespace attest::reference {
+
+// Allowed is an exact tensor's error, element by element.
+struct Allowed {
+    std::vector<Upper> error;
+    std::vector<NoBound> reason;
+
+    void push(Upper value, NoBound why) {
+        error.push_back(value);
+        reason.push_back(why);
+    }
+};
+
+// BoundedAttention holds the exact mix [batch, heads, rows, value_width] and, on request, the weights
+// [batch, heads, rows, columns], with what each is allowed.
+template <class N>
+struct BoundedAttention {
+    Heads<N> mixed;
+    Allowed mixed_allowed;
+    std::vector<N> weights;
+    Allowed weights_allowed;
+};
+
+// Operand is the magnitudes and inherited errors of q, k or v, element by element as in the attention's heads, and
+// for every vector why it has no bound.
+struct Operand {
+    Magnitudes magnitudes;
+    std::vector<NoBound> reasons;
+};
+
+struct Operands {
+    const Operand* q = nullptr;
+    const Operand* k = nullptr;
+    const Operand* v = nullptr;
+};
+
+template <class N>
+BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention, const Operands& operands,
+                                    bool with_weights);
+
+// attend_again evaluates the second formulation, without a bound.
+template <class N>
+BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weights);
+
+}  // namespace attest::reference

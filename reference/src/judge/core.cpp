@@ -1,0 +1,196 @@
+// Attention alone.
+#include "judge/attention.hpp"
+#include "judge/doubt.hpp"
+#include "judge/inputs.hpp"
+
+#include <attest/reference/judge.hpp>
+
+#include <cmath>
+
+namespace attest::reference {
+namespace {
+
+// Past and given keys (or values) one after the other, in doubles.
+std::vector<double> joined(const Core& core, std::span<const double> past, std::span<const double> given,
+                           std::size_t width) {
+    std::vector<double> all;
+    all.reserve(past.size() + given.size());
+    for (std::size_t n = 0; n < core.batch * core.kv_heads; ++n) {
+        const auto before = past.subspan(n * core.past * width, core.past * width);
+        const auto after = given.subspan(n * core.keys * width, core.keys * width);
+        all.insert(all.end(), before.begin(), before.end());
+        all.insert(all.end(), after.begin(), after.end());
+    }
+    return all;
+}
+
+// Sources are the doubles a core is made of. A hidden key that is not finite takes no part and is replaced by 0
+// where numbers are formed, so that nothing has to ask again.
+struct Sources {
+    std::vector<double> q, k, v;                  // q of the rows judged
+    std::vector<double> k_as_given, v_as_given;
+};
+
+Sources sources_of(const Core& core, Rows rows) {
+    Sources sources;
+    for (std::size_t n = 0; n < core.batch * core.heads; ++n) {
+        const auto part = core.q.subspan((n * core.length + rows.first) * core.width, rows.count * core.width);
+        sources.q.insert(sources.q.end(), part.begin(), part.end());
+    }
+    sources.k_as_given = joined(core, core.past_k, core.k, core.width);
+    sources.v_as_given = joined(core, core.past_v, core.v, core.value_width);
+    const auto cleaned = [](std::vector<double> values) {
+        for (double& value : values)
+            if (!std::isfinite(value)) value = 0;
+        return values;
+    };
+    sources.k = cleaned(sources.k_as_given);
+    sources.v = cleaned(sources.v_as_given);
+    return sources;
+}
+
+// A visible key or value must be finite.
+std::optional<Error> check_visible(const Core& core, const Visibility& visibility, const Sources& sources) {
+    const std::size_t columns = core.past + core.keys;
+    std::vector<bool> visible(core.batch * core.kv_heads * columns, false);
+    Seen seen;
+    const std::size_t group = core.heads / core.kv_heads;
+    for (std::size_t b = 0; b < core.batch; ++b)
+        for (std::size_t h = 0; h < core.heads; ++h)
+            for (std::size_t i = 0; i < core.length; ++i) {
+                visibility.see(b, h, i, seen);
+                for (const std::size_t column : seen.columns)
+                    visible[(b * core.kv_heads + h / group) * columns + column] = true;
+            }
+    const auto look = [&](const char* name, const std::vector<double>& values,
+                          std::size_t width) -> std::optional<Error> {
+        for (std::size_t n = 0; n < values.size(); ++n)
+            if (visible[n / width] && !std::isfinite(values[n]))
+                return Error{Error::Code::non_finite, name,
+                             "feature " + std::to_string(n % width) + " of visible column " +
+                                 std::to_string(n / width % columns) + " is " + std::to_string(values[n])};
+        return std::nullopt;
+    };
+    if (auto bad = look("k", sources.k_as_given, core.width)) return bad;
+    return look("v", sources.v_as_given, core.value_width);
+}
+
+template <class N>
+Heads<N> heads_of(const std::vector<double>& values, std::size_t batch, std::size_t heads, std::size_t rows,
+                  std::size_t width) {
+    Heads<N> result(batch, heads, rows, width);
+    result.data = to_reals<N>(values);
+    return result;
+}
+
+template <class N>
+struct Formed {
+    Heads<N> q, k, v;
+    Attention<N> attention;
+
+    Formed(const Core& core, const Sources& sources, Rows rows, const Visibility& visibility)
+        : q(heads_of<N>(sources.q, core.batch, core.heads, rows.count, core.width)),
+          k(heads_of<N>(sources.k, core.batch, core.kv_heads, core.past + core.keys, core.width)),
+          v(heads_of<N>(sources.v, core.batch, core.kv_heads, core.past + core.keys, core.value_width)) {
+        attention.q = &q;
+        attention.k = &k;
+        attention.v = &v;
+        attention.scale = core.scale ? N(*core.scale) : N(1 / sqrt(N(core.width)));
+        if (core.softcap) attention.softcap = N(*core.softcap);
+        attention.visibility = &visibility;
+    }
+    Formed(const Formed&) = delete;
+    Formed& operator=(const Formed&) = delete;
+};
+
+Operand operand_of(const Model& model, const std::vector<double>& values, std::size_t width) {
+    Operand operand;
+    operand.magnitudes = inputs_of(model, values);
+    if (width == 0) return operand;
+    for (std::size_t first = 0; first < values.size(); first += width)
+        operand.reasons.push_back(input_overflows(model, std::span(values).subspan(first, width))
+                                      ? NoBound::input_overflow
+                                      : NoBound::none);
+    return operand;
+}
+
+// A present tensor is a copy: only a type that can't hold an element may change it.
+Judged present_of(const char* name, const Model& model, const Core& core, const std::vector<double>& values,
+                  std::size_t width, Upper answer_error) {
+    Judged judged;
+    judged.name = name;
+    judged.shape = {core.batch, core.kv_heads, core.past + core.keys, width};
+    judged.row_axis = 2;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+        judged.exact.emplace_back(values[n]);
+        Upper error;
+        if (std::isfinite(values[n])) {
+            error = model.input(values[n]) + answer_error;
+            if (std::fabs(values[n]) > model.largest_stored()) error = Upper::infinity();
+        }
+        if (!error.finite() && judged.no_bound == NoBound::none) {
+            judged.no_bound = NoBound::input_overflow;
+            judged.no_bound_at = n;
+        }
+        judged.allowed.push_back(error.value());
+    }
+    return judged;
+}
+
+template <class N, class N2>
+CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmetic& arithmetic,
+                       const CoreOptions& options, const Visibility& visibility) {
+    const Model model(arithmetic, core.scale ? 1 : core.width);
+    const Rows rows = options.rows;
+    const Upper answer_error(arithmetic.answer_error);
+    CoreJudgement result;
+    const Operand q = operand_of(model, sources.q, core.width);
+    const Operand k = operand_of(model, sources.k, core.width);
+    const Operand v = operand_of(model, sources.v, core.value_width);
+    {
+        const Formed<N> formed(core, sources, rows, visibility);
+        const BoundedAttention<N> attended =
+            bound_attention(model, formed.attention, {&q, &k, &v}, options.weights);
+        result.y = judged_of("y", {core.batch, core.heads, rows.count, core.value_width}, attended.mixed.data,
+                             attended.mixed_allowed, answer_error);
+        if (options.weights)
+            result.weights = judged_of("weights", {core.batch, core.heads, rows.count, core.past + core.keys},
+                                       attended.weights, attended.weights_allowed, answer_error);
+    }
+    result.present_k = present_of("present_k", model, core, sources.k_as_given, core.width, answer_error);
+    result.present_v = present_of("present_v", model, core, sources.v_as_given, core.value_width, answer_error);
+    for (Judged* judged : {&result.y, &result.weights}) {
+        judged->row_axis = 2;
+        judged->first_row = rows.first;
+    }
+    if (options.doubt == Doubt::none) return result;
+
+    const Formed<N2> again(core, sources, rows, visibility);
+    const BoundedAttention<N2> attended = attend_again(again.attention, options.weights);
+    result.disagreement = widen(result.y, attended.mixed.data);
+    if (options.weights)
+        result.disagreement = std::max(result.disagreement, widen(result.weights, attended.weights));
+    return result;
+}
+
+}  // namespace
+
+std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& arithmetic,
+                                          const CoreOptions& options) {
+    if (std::optional<Error> bad = check(core)) return std::unexpected(std::move(*bad));
+    CoreOptions cut = options;
+    cut.rows = cut_rows(options.rows, core.length);
+    double largest = format_of(arithmetic.arithmetic).largest;
+    if (core.bias_largest > 0) largest = std::min(largest, core.bias_largest);
+    const Visibility visibility = Visibility::of(core, -largest / 2);
+    const Sources sources = sources_of(core, cut.rows);
+    if (auto bad = check_visible(core, visibility, sources)) return std::unexpected(std::move(*bad));
+    const Visibility selected = visibility.from_row(cut.rows.first);
+    CoreJudgement result = judge_in<Real, Real100>(core, sources, arithmetic, cut, selected);
+    if (result.disagreement > kAgreement)
+        result = judge_in<Real400, Real800>(core, sources, arithmetic, cut, selected);
+    if (result.disagreement > kAgreement) return std::unexpected(disagreement_error(result.disagreement));
+    return result;
+}
+
+}  // namespace attest::reference

@@ -1,0 +1,62 @@
+// The oracle's doubt: two evaluations, and what becomes of their difference.
+#pragma once
+
+#include "bound/outward.hpp"
+#include "judge/attention.hpp"
+
+#include <attest/reference/judge.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace attest::reference {
+
+// The evaluations agree when they differ by no more than this part of the error allowed. They are some 2^−110
+// of it apart when fifty digits are enough, and comparable with it when they are not.
+inline constexpr double kAgreement = 0x1p-30;
+
+// judged_of turns an exact tensor and its errors into an answer.
+template <class N>
+Judged judged_of(std::string name, std::vector<std::size_t> shape, const std::vector<N>& exact,
+                 const Allowed& allowed, Upper answer_error) {
+    Judged judged;
+    judged.name = std::move(name);
+    judged.shape = std::move(shape);
+    judged.exact.reserve(exact.size());
+    judged.allowed.reserve(exact.size());
+    for (std::size_t n = 0; n < exact.size(); ++n) {
+        judged.exact.push_back(Real(exact[n]));
+        const Upper error = allowed.error[n] + answer_error;
+        judged.allowed.push_back(error.value());
+        if (!error.finite() && judged.no_bound == NoBound::none) {
+            judged.no_bound = allowed.reason[n] == NoBound::none ? NoBound::unbounded : allowed.reason[n];
+            judged.no_bound_at = n;
+        }
+    }
+    return judged;
+}
+
+// widen adds to each allowed error what a second evaluation differs by; it returns the worst difference as a part
+// of the error allowed without it.
+template <class N>
+double widen(Judged& judged, const std::vector<N>& second) {
+    double worst = 0;
+    for (std::size_t n = 0; n < judged.exact.size(); ++n) {
+        const Upper allowed(judged.allowed[n]);
+        if (!allowed.finite()) continue;
+        const Upper difference = Upper::of(N(N(judged.exact[n]) - second[n]));
+        if (difference.value() == 0) continue;
+        worst = std::max(worst, (difference / Lower(allowed.value())).value());
+        judged.allowed[n] = (allowed + difference).value();
+    }
+    return worst;
+}
+
+[[nodiscard]] inline Error disagreement_error(double worst) {
+    return {Error::Code::disagreement, "oracle",
+            "two evaluations of the exact answer differ by " + std::to_string(worst) +
+                " of the error allowed, at 400 and 800 digits"};
+}
+
+}  // namespace attest::reference

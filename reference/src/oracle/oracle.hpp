@@ -1,0 +1,118 @@
+// Attention from its definition, in any number type.
+//
+// Every stage exists in two formulations that share no line beyond the loops around them: the definition, and a
+// second way to the same number. The judge evaluates the first in fifty digits and the second in a hundred.
+//
+//     stage        definition                              second
+//     projection   products summed from the first          from the last
+//     rotation     cos and sin of p / base^(2i/w)          by the tangent of half of p·exp(−(2i/w) ln base)
+//     attention    exp(score − max), summed and mixed      one walk from the last key, rescaled when the maximum rises
+//
+// Cost: one multiply-add a term. Nothing is skipped: a caller selects rows.
+#pragma once
+
+#include "oracle/visibility.hpp"
+
+#include <attest/reference/problem.hpp>
+#include <attest/reference/real.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace attest::reference {
+
+enum class Formulation : std::uint8_t { definition, second };
+
+// Heads holds one vector of `width` features for every batch, head and row, in C order.
+template <class N>
+struct Heads {
+    std::size_t batch = 0, heads = 0, rows = 0, width = 0;
+    std::vector<N> data;
+
+    Heads() = default;
+    Heads(std::size_t b, std::size_t h, std::size_t r, std::size_t w)
+        : batch(b), heads(h), rows(r), width(w), data(b * h * r * w) {}
+    N* at(std::size_t b, std::size_t h, std::size_t r) { return data.data() + ((b * heads + h) * rows + r) * width; }
+    const N* at(std::size_t b, std::size_t h, std::size_t r) const {
+        return data.data() + ((b * heads + h) * rows + r) * width;
+    }
+};
+
+// to_reals converts exactly.
+template <class N>
+std::vector<N> to_reals(std::span<const double> values) {
+    return std::vector<N>(values.begin(), values.end());
+}
+
+// dot gives Σ a_i·b_i.
+template <class N>
+N dot(const N* a, const N* b, std::size_t length, Formulation formulation);
+
+// project gives w·x for rows [first, first + rows) of x [batch, length, width], split into heads: feature f of
+// head h is row h·head_width + f of w.
+template <class N>
+Heads<N> project(const std::vector<N>& x, std::size_t batch, std::size_t length, const std::vector<N>& w,
+                 std::size_t width, std::size_t heads, std::size_t head_width, Rows rows, Formulation formulation);
+
+// merge gives wo·(the heads of a row, one after the other), in C order [batch, rows, width].
+template <class N>
+std::vector<N> merge(const Heads<N>& mixed, const std::vector<N>& wo, std::size_t width, Formulation formulation);
+
+// Turns holds the cosine and sine of every pair for every row, [rows, pairs].
+template <class N>
+struct Turns {
+    std::size_t pairs = 0;
+    std::vector<N> cosines, sines;
+};
+
+// turn_by gives the turns of the given positions.
+template <class N>
+Turns<N> turn_by(const Rope& rope, std::span<const std::int64_t> positions, Formulation formulation);
+
+// rotate turns the pairs of one head's features in place: (a, b) → (a·c − b·s, a·s + b·c).
+template <class N>
+void rotate(N* features, const Rope& rope, const N* cosines, const N* sines);
+
+// first_of and second_of name the two features of a pair.
+[[nodiscard]] inline std::size_t first_of(const Rope& rope, std::size_t pair) noexcept {
+    return rope.pairs == RopePairs::interleaved ? 2 * pair : pair;
+}
+[[nodiscard]] inline std::size_t second_of(const Rope& rope, std::size_t pair) noexcept {
+    return rope.pairs == RopePairs::interleaved ? 2 * pair + 1 : pair + rope.width / 2;
+}
+
+// Attention is everything that attention alone needs: the first rows of q stand for the rows that are judged.
+template <class N>
+struct Attention {
+    const Heads<N>* q = nullptr;  // [batch, heads, rows, width]
+    const Heads<N>* k = nullptr;  // [batch, kv_heads, columns, width]
+    const Heads<N>* v = nullptr;  // [batch, kv_heads, columns, value_width]
+    N scale;
+    std::optional<N> softcap;
+    const Visibility* visibility = nullptr;
+
+    std::size_t group_of(std::size_t head) const noexcept { return head / (q->heads / k->heads); }
+};
+
+// Attended is one row: its scores at every stage, its weights, its mix. Vectors are by visible column.
+template <class N>
+struct Attended {
+    Seen seen;
+    std::vector<N> dots;     // Σ q·k
+    std::vector<N> scaled;   // times the scale
+    std::vector<N> capped;   // after the softcap; empty without one
+    std::vector<N> scores;   // with the bias: the final score
+    N maximum;               // of the scores
+    N denominator;           // Σ exp(score − maximum)
+    std::vector<N> weights;  // sum to 1
+    std::vector<N> mixed;    // Σ weight·value, one a feature; 0 when nothing is seen
+};
+
+template <class N>
+void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, std::size_t row,
+            Formulation formulation, Attended<N>& attended);
+
+}  // namespace attest::reference
