@@ -100,7 +100,7 @@ struct Values {
 struct Fill {
     Tensor tensor = Tensor::x;
     Filling filling = Filling::normal;
-    std::optional<std::uint64_t> seed;
+    std::optional<std::uint64_t> seed = {};
     friend bool operator==(const Fill&, const Fill&) = default;
 };
 
@@ -124,17 +124,17 @@ struct Step {
     Tensor tensor = Tensor::wq;           // update, update_nonfinite
     Variant variant = Variant::original;  // layer
     // Shape words of append, prefill and prepare: the call is made with this rank, row count, batch or width.
-    std::optional<std::uint64_t> rank;  // at most 4
-    std::optional<std::uint64_t> rows;  // not for prefill, which has its count
-    std::optional<std::uint64_t> batch;
-    std::optional<std::uint64_t> width;
-    std::string expect;  // the code of the refusal that must come; empty: must not be refused
+    std::optional<std::uint64_t> rank = {};  // at most 4
+    std::optional<std::uint64_t> rows = {};  // not for prefill, which has its count
+    std::optional<std::uint64_t> batch = {};
+    std::optional<std::uint64_t> width = {};
+    std::string expect = {};  // the code of the refusal that must come; empty: must not be refused
     friend bool operator==(const Step&, const Step&) = default;
 };
 
 // Any count may be zero or huge: the library must refuse such a geometry, and nothing may allocate it.
 struct Case {
-    std::vector<std::string> comments;  // without the leading "# "; the first says what is special
+    std::vector<std::string> comments = {};  // without the leading "# "; the first says what is special
     std::string law = "cached_equals_full_prefix";
     ElementType type = ElementType::float64;
     std::uint64_t batch = 1;       // B
@@ -142,13 +142,13 @@ struct Case {
     std::uint64_t heads = 2;       // H
     std::uint64_t kv_heads = 2;    // Hkv
     std::uint64_t head_width = 4;  // d; printed only where it is not width / heads
-    Rope rope;
+    Rope rope = {};
     std::uint64_t capacity = 4;  // C
-    std::string expect;          // the refusal that making layer and cache must meet; empty: they are made
-    Values values;
-    std::vector<Fill> fills;
-    std::vector<Set> sets;
-    std::vector<Step> steps;
+    std::string expect = {};     // the refusal that making layer and cache must meet; empty: they are made
+    Values values = {};
+    std::vector<Fill> fills = {};
+    std::vector<Set> sets = {};
+    std::vector<Step> steps = {};
     friend bool operator==(const Case&, const Case&) = default;
 };
 
