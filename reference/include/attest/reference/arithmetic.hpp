@@ -50,8 +50,8 @@ struct Arithmetic {
     Number softmax_precision = Number::f64;  // exp, its argument, the division
     Number weights_type = Number::f64;       // what the weights were stored in
     WeightsStored weights_stored = WeightsStored::not_told;
-    Summation summation;
-    Passes passes;
+    Summation summation{};
+    Passes passes{};
     Exponent exponent = Exponent::any;
     Scaled scaled = Scaled::any;
     double exp_ulps = 32;

@@ -49,7 +49,7 @@ enum class Doubt : unsigned char {
 };
 
 struct LayerOptions {
-    Rows rows;
+    Rows rows{};
     bool y = true;
     bool keys = true;
     bool values = true;
@@ -65,7 +65,7 @@ struct LayerJudgement {
 };
 
 struct CoreOptions {
-    Rows rows;
+    Rows rows{};
     bool weights = false;
     Doubt doubt = Doubt::full;
 };

@@ -35,9 +35,9 @@ struct Layer {
     std::size_t heads = 0;
     std::size_t kv_heads = 0;
     std::size_t head_width = 0;
-    Rope rope;
+    Rope rope{};
     std::uint64_t first_position = 0;  // row t stands at first_position + t
-    std::span<const double> x, wq, wk, wv, wo;
+    std::span<const double> x{}, wq{}, wk{}, wv{}, wo{};
 };
 
 // Rows selects rows [first, first + count) of the length; count is cut at the end. Earlier rows still take
@@ -50,8 +50,8 @@ struct Rows {
 // Broadcast is a tensor that spreads over [batch, heads, rows, columns] by the usual rule: shapes aligned at
 // the right, extent 1 repeated. Columns beyond the last extent, unless it is 1, are hidden.
 struct Broadcast {
-    std::vector<std::size_t> shape;
-    std::span<const double> values;
+    std::vector<std::size_t> shape{};
+    std::span<const double> values{};
 };
 
 // Core is attention alone. Columns 0 … past−1 are the past keys and values, the given ones follow.
@@ -67,16 +67,16 @@ struct Core {
     std::size_t past = 0;
     std::size_t width = 0;
     std::size_t value_width = 0;
-    std::span<const double> q, k, v, past_k, past_v;
+    std::span<const double> q{}, k{}, v{}, past_k{}, past_v{};
     bool causal =
         false;  // row i sees column j when j ≤ i + offset; offset = past, else kv_lengths[b] − length, else 0
-    std::optional<Broadcast> mask;  // nonzero = visible
+    std::optional<Broadcast> mask{};  // nonzero = visible
     std::optional<Broadcast>
         bias;  // added to the scores; −∞, or at most −Ω/2 of the arithmetic or of its own type, hides
     double bias_largest = 0;               // Ω of the type the bias came in; 0: that of the arithmetic
-    std::vector<std::int64_t> kv_lengths;  // [batch] or empty: columns from there on are hidden
-    std::optional<double> scale;           // 1/√width when absent
-    std::optional<double> softcap;         // c·tanh(score/c), before mask and bias
+    std::vector<std::int64_t> kv_lengths{};  // [batch] or empty: columns from there on are hidden
+    std::optional<double> scale{};           // 1/√width when absent
+    std::optional<double> softcap{};         // c·tanh(score/c), before mask and bias
 };
 
 // Rotary is the rotation alone, of x [batch, heads, length, width].
@@ -85,12 +85,12 @@ struct Rotary {
     std::size_t heads = 0;
     std::size_t length = 0;
     std::size_t width = 0;
-    Rope rope;
-    std::span<const double> x;
-    std::vector<std::int64_t> positions;  // [batch, length], or empty: 0, 1, …
+    Rope rope{};
+    std::span<const double> x{};
+    std::vector<std::int64_t> positions{};  // [batch, length], or empty: 0, 1, …
     // Either the rotation's own cosines and sines, [table_rows, rope.width/2] looked up by position or, with
     // table_rows = 0, [batch, length, rope.width/2] used as they are; or empty: the angles of rope.base.
-    std::span<const double> cosines, sines;
+    std::span<const double> cosines{}, sines{};
     std::size_t table_rows = 0;
 };
 
