@@ -71,9 +71,9 @@ struct Core {
     bool causal =
         false;  // row i sees column j when j ≤ i + offset; offset = past, else kv_lengths[b] − length, else 0
     std::optional<Broadcast> mask{};  // nonzero = visible
-    std::optional<Broadcast>
-        bias;  // added to the scores; −∞, or at most −Ω/2 of the arithmetic or of its own type, hides
-    double bias_largest = 0;               // Ω of the type the bias came in; 0: that of the arithmetic
+    // Added to the scores. −∞, or at most −Ω/2 of the arithmetic or of the bias's own type, hides.
+    std::optional<Broadcast> bias{};
+    double bias_largest = 0;  // Ω of the type the bias came in; 0: that of the arithmetic
     std::vector<std::int64_t> kv_lengths{};  // [batch] or empty: columns from there on are hidden
     std::optional<double> scale{};           // 1/√width when absent
     std::optional<double> softcap{};         // c·tanh(score/c), before mask and bias
