@@ -28,11 +28,13 @@ struct KernelBody {
     static constexpr std::size_t kWidth = kLanes<T>;
 
     // Folds the lanes of one dot product in halves.
+    template <std::size_t Half = kWidth / 2>
     ATTEST_KERNEL static T fold(T (&lanes)[kWidth]) {
-        for (std::size_t s = kWidth / 2; s > 0; s /= 2) {
-            for (std::size_t l = 0; l < s; ++l) {
-                lanes[l] += lanes[l + s];
-            }
+        for (std::size_t l = 0; l < Half; ++l) {
+            lanes[l] += lanes[l + Half];
+        }
+        if constexpr (Half > 1) {
+            return fold<Half / 2>(lanes);
         }
         return lanes[0];
     }
@@ -49,16 +51,27 @@ struct KernelBody {
                 }
             }
         }
-        for (std::size_t r = 0; r < Rows; ++r) {
-            T lanes[kWidth];  // a copy, so that the sums above can stay in registers
-            for (std::size_t l = 0; l < kWidth; ++l) {
-                lanes[l] = sums[r][l];
+        if (i < n) {
+            for (std::size_t r = 0; r < Rows; ++r) {
+                out[r] = finish(sums[r], rows + r * stride + i, x + i, n - i);
             }
-            for (std::size_t l = 0; i + l < n; ++l) {
-                lanes[l] = std::fma(rows[r * stride + i + l], x[i + l], lanes[l]);
-            }
-            out[r] = fold(lanes);
+            return;
         }
+        for (std::size_t r = 0; r < Rows; ++r) {
+            out[r] = fold(sums[r]);
+        }
+    }
+
+    // The last n < kWidth products, on a copy of the lanes, so that theirs can stay in registers.
+    ATTEST_KERNEL static T finish(const T (&sums)[kWidth], const T* a, const T* b, std::size_t n) {
+        T lanes[kWidth];
+        for (std::size_t l = 0; l < kWidth; ++l) {
+            lanes[l] = sums[l];
+        }
+        for (std::size_t l = 0; l < n; ++l) {
+            lanes[l] = std::fma(a[l], b[l], lanes[l]);
+        }
+        return fold(lanes);
     }
 
     ATTEST_KERNEL static T dot(const T* a, const T* b, std::size_t n) {
@@ -112,7 +125,19 @@ struct KernelBody {
     }
 
     ATTEST_KERNEL static void exponentials(T* w, const T* s, std::size_t n, T m) {
-        for (std::size_t j = 0; j < n; ++j) {
+        // By way of a local row: w may be s, and a compiler need not ask.
+        constexpr std::size_t at_once = 4 * kWidth;
+        std::size_t j = 0;
+        for (; n - j >= at_once; j += at_once) {
+            T results[at_once];
+            for (std::size_t l = 0; l < at_once; ++l) {
+                results[l] = exponential(s[j + l] - m);
+            }
+            for (std::size_t l = 0; l < at_once; ++l) {
+                w[j + l] = results[l];
+            }
+        }
+        for (; j < n; ++j) {
             w[j] = exponential(s[j] - m);
         }
     }

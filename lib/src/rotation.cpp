@@ -15,16 +15,17 @@
 // series in double-double give sin a within 5u² and cos a within 9u² more (below), and an error of a counts
 // at most as a·cot a ≤ 1 and a·tan a ≤ π/4. In all κ ≤ 16u² relative, however small the entry.
 //
-// Recurrence. Every kRows = 64th row starts directly; from there a row is the row before times the step's
-// rotation, also made directly. In a product, (c, s)(γ, σ) = (cγ − sσ, cσ + sγ), each component errs by at
-// most (5u² + κ)(|cγ| + |sσ|), or the like, and 3u² of itself; as the two brackets' squares sum to 2 at
+// Recurrence. Every kDirectRows = 64th row starts directly; from there a row is the row before times the
+// step's rotation, also made directly. In a product, (c, s)(γ, σ) = (cγ − sσ, cσ + sγ), each component errs
+// by at most (5u² + κ)(|cγ| + |sσ|), or the like, and 3u² of itself; as the two brackets' squares sum to 2 at
 // most, the errors of a vector grow by √2·21u² + 3u² < 33u² a step: below 64·33u² + κ < 2^12 u² = 2^−94.
 //
-// Small entries. Let M be the largest sine of a block in a column. If M > 1/2 the absolute error 2^−94 is
-// below M·2^−93. Else |c| > 0.86 and |σ| ≤ 2.4M, as cσ = s' − sγ, and the error e of s grows by at most
-// |σ|·2^−94 + (5u² + κ)·3.1M + 3u²M a step, in 64 steps by less than M·2^−86.5, to which the start adds κM.
-// So in either case e < M·2^−86. An entry of at least 2^−16 M has a relative error below 2^−70: 2^−17 ulp of
-// a double. Smaller ones, rare but for slow pairs' first rows, are made directly. The same holds for cosines.
+// Small entries. Let M be the largest sine of a column from the direct row on down to an entry's own. If M >
+// 1/2 the absolute error 2^−94 is below M·2^−93. Else |c| > 0.86 and |σ| ≤ 2.4M, as cσ = s' − sγ, and the
+// error e of s grows by at most |σ|·2^−94 + (5u² + κ)·3.1M + 3u²M a step, in 64 steps by less than M·2^−86.5,
+// to which the start adds κM. So in either case e < M·2^−86. An entry of at least 2^−16 M has a relative
+// error below 2^−70: 2^−17 ulp of a double. Smaller ones, rare but for slow pairs' first rows, are made
+// directly. The same holds for cosines.
 //
 // Underflow. Products of doubles are exact enough while entries exceed 2^−800; smaller ones, which only bases
 // beyond 2^780 have, are made directly too, from a sine scaled by 2^512.
@@ -32,7 +33,6 @@
 namespace attest::detail {
 namespace {
 
-constexpr std::size_t kRows = 64;
 constexpr int kScale = 512;
 
 // What one angle has. The sine is to be divided by 2^512 if scaled.
@@ -122,7 +122,7 @@ Angle angle_of(const Fraction<N>& turns) {
     if (negative) {
         rest = negate(rest);
     }
-    const bool scaled = rest.zero_limbs() >= 16 && quarter % 4 == 0;
+    const bool scaled = rest.zero_limbs() >= 16;
     const DoubleDouble turn_part = to_double_double(rest, scaled ? kScale : 0);
     const DoubleDouble a = multiply(turn_part, kTwoPi);
     // A scaled angle is below 2^−509: it is its own sine, and its cosine 1.
@@ -135,6 +135,10 @@ Angle angle_of(const Fraction<N>& turns) {
     }
     if (negative) {
         sine = negate(sine);
+    }
+    if (scaled && quarter % 4 != 0) {
+        // No base and position are known to come so near a quarter turn; as a cosine it needs no scale.
+        sine = {sine.high * 0x1p-512, sine.low * 0x1p-512};
     }
     switch (quarter % 4) {
         case 0:
@@ -173,14 +177,13 @@ void store(PairRotations& rotations, std::size_t lane, const Angle& angle) {
     rotations.sine_low[lane] = angle.sine.low * unit;
 }
 
-// Below this an entry is too small beside its column's largest for the recurrence, or near underflow.
+// Whether an entry is too small for the recurrence beside the largest of its column so far, or near
+// underflow.
 template <class T>
-T direct_limit(const T* column, std::size_t stride, std::size_t rows) {
-    T largest = T(0);
-    for (std::size_t row = 0; row < rows; ++row) {
-        largest = std::max(largest, std::fabs(column[row * stride]));
-    }
-    return std::max(largest * T(0x1p-16), static_cast<T>(0x1p-800));
+bool needs_direct(T entry, T& largest) {
+    const T size = std::fabs(entry);
+    largest = std::max(largest, size);
+    return size < std::max(largest * T(0x1p-16), static_cast<T>(0x1p-800));
 }
 
 template <class T, std::size_t N>
@@ -195,9 +198,9 @@ void fill(T* cosines, T* sines, std::size_t first_position, std::size_t position
             turns[lane] = turns_of_pair(logarithm, first_pair + lane, half);
             store(block.step, lane, angle_of(turns[lane]));
         }
-        for (std::size_t row = 0; row < positions; row += kRows) {
+        for (std::size_t row = 0; row < positions; row += kDirectRows) {
             const std::size_t position = first_position + row;
-            block.rows = std::min(kRows, positions - row);
+            block.rows = std::min(kDirectRows, positions - row);
             for (std::size_t lane = 0; lane < block.pairs; ++lane) {
                 store(block.first, lane, angle_of(multiple(turns[lane], position)));
             }
@@ -206,12 +209,14 @@ void fill(T* cosines, T* sines, std::size_t first_position, std::size_t position
             kernels.advance(block_cosines, block_sines, half, block);
 
             for (std::size_t lane = 0; lane < block.pairs; ++lane) {
-                const T cosine_limit = direct_limit(block_cosines + lane, half, block.rows);
-                const T sine_limit = direct_limit(block_sines + lane, half, block.rows);
+                T largest_cosine = T(0);
+                T largest_sine = T(0);
                 for (std::size_t k = 0; k < block.rows; ++k) {
                     T& cosine = block_cosines[k * half + lane];
                     T& sine = block_sines[k * half + lane];
-                    if (std::fabs(cosine) < cosine_limit || std::fabs(sine) < sine_limit) {
+                    const bool small_cosine = needs_direct(cosine, largest_cosine);
+                    const bool small_sine = needs_direct(sine, largest_sine);
+                    if (small_cosine || small_sine) {
                         const Angle angle = angle_of(multiple(turns[lane], position + k));
                         cosine = round_to<T>(angle.cosine);
                         sine = rounded_sine<T>(angle);
@@ -229,6 +234,7 @@ void fill_rotations(T* cosines, T* sines, std::size_t first_position, std::size_
                     std::size_t width, double base, const Kernels<T>& kernels) {
     assert(std::isfinite(base) && base > 0.0);
     assert(width % 2 == 0 && width / 2 <= 0xffffffffU);
+    assert(first_position % kDirectRows == 0);
     const auto half = static_cast<std::uint32_t>(width / 2);
     const std::int64_t exponent = binary_exponent(base);
     if (exponent >= -64 && exponent < 64) {

@@ -3,12 +3,13 @@
 // ever loses a digit, for whatever base and position.
 //
 // With h = width/2, base^(−i/h) = 2^(−(i/h) log2 base) = 2^(n + g), n an integer and 0 ≤ g < 1.
-// Errors in units of 2^(−32N): log2 base comes from at most 13.5N multiplications and divisions, each less
-// than a unit too small, and one product with 1/ln 2: below 2^10 units for N = 10, 2^12 for N = 42. i/h < 1
-// does not enlarge it. 2^g multiplies it by less than 2 and adds as many again. So the angle in turns is
-// right to 2^(n + 14) units for n ≥ 0, and to 2^14 units of its own leading digit's weight for n < 0 (plus a
-// unit). kLimbs for the base at hand leaves, after a multiplication by a position below 2^64, at least 106
-// bits behind an angle's 64 leading zeros: |n| ≤ 64 and 320 bits, or |n| ≤ 1074 and 1344 bits.
+// Errors, in units of 2^(−32N). Every operation rounds down by less than a unit. The series for log2 base has
+// at most 11N terms, two operations each, and is doubled and divided by ln 2: below 2^10 units for N = 10,
+// 2^12 for N = 42. Times i/h < 1 they grow no further. 2^g at most doubles them and adds two units for each
+// of its 60 (190) terms: below 2^13, and below 2^12 after division by 2π. So the angle in turns errs by 2^(n
+// + 12) units if n ≥ 0, by 2^(n + 12) + 1 otherwise, and a position p multiplies that by p. With 320 bits for
+// |n| ≤ 64 and 1344 for |n| ≤ 1074, and p < 2^64, an angle is right to 106 bits of its own unless it comes
+// nearer to a quarter turn than 2^−70 of it; that would take a table of about 2^70 entries.
 #pragma once
 
 #include <bit>
@@ -19,7 +20,7 @@
 
 namespace attest::detail {
 
-/// Limbs for bases in [2^−63, 2^63), and for all others.
+/// Limbs for bases in [2^−64, 2^64), and for all others.
 inline constexpr std::size_t kUsualLimbs = 10;
 inline constexpr std::size_t kMostLimbs = 42;
 
