@@ -60,15 +60,15 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
     const double half = subnormal == format_of(Number::f64).smallest ? subnormal : subnormal / 2;
     omega_ = flushed() ? Upper(normal_) : Upper(doubled * half);
 
-    // θ (PROOF §4.2): our own exp keeps subnormal results to one unit in the last place; a foreign one may flush
-    // below the normals, except in f16, whose normals end too high for that.
+    // θ (PROOF §2.4): where exp keeps subnormal results, they are off by its units in the last place, λ each. A
+    // foreign exp may flush below the normals instead, except in f16, whose normals end too high for that.
     const bool own = told_.summation.kind == Summation::Kind::attest;
     if (flushed()) {
         exp_floor_ = Upper(normal_);
     } else if (own) {
-        exp_floor_ = Upper(doubled * softmax.smallest);
+        exp_floor_ = Upper(doubled * softmax.smallest * std::max(1.0, told_.exp_ulps));
     } else if (told_.softmax_precision == Number::f16) {
-        exp_floor_ = Upper(4 * softmax.smallest);
+        exp_floor_ = Upper(softmax.smallest * std::max(4.0, doubled * told_.exp_ulps));
     } else {
         exp_floor_ = Upper(softmax.normal);
     }

@@ -192,6 +192,10 @@ Upper RowBound::mix(const Values& values, NoBound& reason) const {
         error = larger(error, mix_as(w, values));
     }
     if (!error.finite()) reason = NoBound::unbounded;
+    if (error.finite() && !((values.mixed + error).value() < model_.largest_stored())) {
+        reason = NoBound::mix_overflow;
+        return Upper::infinity();
+    }
     return error;
 }
 
@@ -202,16 +206,26 @@ Upper RowBound::weight(std::size_t n) const {
     const Upper others = Upper::of(Real(1 - p));
     Upper error;
     for (const Weighing& w : weighings_) {
-        // The other strays' sum: the whole sum, rounded up, less this one, rounded down.
+        // Where keys are met in one pass, answered weights are formed anew, and stray apart from those the
+        // denominator summed: then the stray of weight n counts whole, and nothing caps the quotient at 1 but
+        // the least denominator. Otherwise it counts in numerator and denominator alike.
+        const bool anew = model_.told().passes.kind != Passes::Kind::two_pass;
         const double rest = w.stray_sum.value() - w.strays[n].value();
+        // The other strays' sum: the whole sum, rounded up, less this one, rounded down.
         const Upper rest_up = w.stray_sum.finite() ? Upper(step_up(std::max(rest, 0.0))) : Upper::infinity();
-        const Upper strayed = (w.strays[n] * others + magnitude * rest_up) / w.lowest_sum;
-        const Upper moved = smaller(strayed, larger(magnitude, others));
+        const Upper strayed = (anew ? w.strays[n] + magnitude * w.stray_sum
+                                    : w.strays[n] * others + magnitude * rest_up) /
+                              w.lowest_sum;
+        const Upper highest = (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_) / w.least_denominator;
+        const Upper moved = smaller(strayed, larger(magnitude, anew ? highest : others));
         Upper one = moved + w.whole * (magnitude + moved) + Upper(2.0) * model_.omega();
+        // Formed as exp(score − log-sum-exp), a weight meets exp's floor undivided.
+        if (anew) one += model_.exp_floor();
         if (w.weights_omega.value() != 0 || model_.unit_weights().value() != 0)
             one += model_.unit_weights() * (magnitude + one) + model_.omega();
         error = larger(error, model_.stored(magnitude, one));
     }
+    if (!((magnitude + error).value() < model_.largest_anywhere())) return Upper::infinity();
     return error;
 }
 

@@ -1,6 +1,6 @@
 #include <attest/case/error.hpp>
 
-#include "escape.hpp"
+#include "../escape.hpp"
 
 #include <array>
 #include <string>

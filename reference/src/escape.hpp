@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace attest::cases {
+namespace attest {
 
 // escape writes every byte outside printable ASCII as \xHH and cuts after a screen line or two.
 inline std::string escape(std::string_view text) {
@@ -26,4 +26,4 @@ inline std::string escape(std::string_view text) {
     return out;
 }
 
-}  // namespace attest::cases
+}  // namespace attest
