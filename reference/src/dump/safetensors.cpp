@@ -62,8 +62,11 @@ std::optional<Error> check_layout(const std::vector<Entry>& entries, std::uint64
     by_offset.reserve(entries.size());
     for (const Entry& entry : entries)
         by_offset.push_back(&entry);
-    std::stable_sort(by_offset.begin(), by_offset.end(),
-                     [](const Entry* a, const Entry* b) { return a->offsets < b->offsets; });
+    const auto before = [](const Entry* a, const Entry* b) {
+        return a->offsets != b->offsets ? a->offsets < b->offsets
+                                        : a < b;  // of equal ones the first in the text
+    };
+    std::sort(by_offset.begin(), by_offset.end(), before);
     std::uint64_t end = 0;
     for (const Entry* entry : by_offset) {
         const auto [first, last] = entry->offsets;
