@@ -4,6 +4,7 @@ find_package(Boost 1.81 REQUIRED)
 add_library(
     attest_reference STATIC
     src/arithmetic.cpp
+    src/bank.cpp
     src/compare.cpp
     src/error.cpp
     src/number.cpp
@@ -25,7 +26,24 @@ target_include_directories(
     PRIVATE src)
 target_link_libraries(attest_reference PUBLIC Boost::headers mpfr gmp)
 
+# From a dump to a verdict.
+add_library(attest_verdict STATIC src/verdict/metadata.cpp src/verdict/task.cpp src/verdict/verdict.cpp)
+attest_target(attest_verdict)
+target_include_directories(
+    attest_verdict
+    PUBLIC include
+    PRIVATE src)
+target_link_libraries(attest_verdict PUBLIC attest_reference attest_dump)
+
 if(ATTEST_BUILD_TESTS)
+    find_package(fmt REQUIRED)
+    find_package(CLI11 REQUIRED)
+    find_package(nlohmann_json REQUIRED)
+    add_executable(attest-reference tools/attest_reference.cpp tools/report.cpp)
+    attest_target(attest-reference)
+    target_link_libraries(attest-reference PRIVATE attest_verdict CLI11::CLI11 fmt::fmt-header-only
+                                                   nlohmann_json::nlohmann_json)
+
     # The bound's attacker: kernels of every kind on a machine that errs as far as it may.
     add_library(attest_attack STATIC tests/attack/attack.cpp tests/attack/kernel.cpp tests/attack/machine.cpp)
     attest_target(attest_attack)

@@ -52,7 +52,8 @@ Comparison compare(const Judged& judged, std::span<const double> got) {
         const bool wrong = !unproved && (!(error <= allowed) || !std::isfinite(error));
         if (unproved) ++comparison.unproved;
         if (wrong && comparison.wrong++ == 0) first_wrong = n;
-        const double ratio = unproved ? 0 : (wrong && allowed == kInfinity ? kInfinity : ratio_of(error, allowed));
+        const double ratio =
+            unproved ? 0 : (wrong && allowed == kInfinity ? kInfinity : ratio_of(error, allowed));
         if ((wrong && !worst_is_wrong) || (wrong == worst_is_wrong && ratio > worst_ratio)) {
             worst = n;
             worst_ratio = ratio;

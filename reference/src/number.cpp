@@ -24,7 +24,9 @@ constexpr std::array<Row, 5> kRows{{
     {Number::bf16, "bf16", 8, -126, 128},
 }};
 
-const Row& row_of(Number number) noexcept { return kRows[static_cast<std::size_t>(number)]; }
+const Row& row_of(Number number) noexcept {
+    return kRows[static_cast<std::size_t>(number)];
+}
 
 }  // namespace
 
@@ -40,7 +42,9 @@ Format format_of(Number number) noexcept {
     };
 }
 
-std::string_view name_of(Number number) noexcept { return row_of(number).name; }
+std::string_view name_of(Number number) noexcept {
+    return row_of(number).name;
+}
 
 std::optional<Number> number_named(std::string_view name) noexcept {
     for (const Row& row : kRows)

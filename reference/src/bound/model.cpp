@@ -6,21 +6,33 @@
 namespace attest::reference {
 namespace {
 
-std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) noexcept { return a / b + (a % b != 0 ? 1 : 0); }
+std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) noexcept {
+    return a / b + (a % b != 0 ? 1 : 0);
+}
 
 // ⌈log2 n⌉ for n ≥ 1.
-std::uint64_t log2_up(std::uint64_t n) noexcept { return static_cast<std::uint64_t>(std::bit_width(n - 1)); }
+std::uint64_t log2_up(std::uint64_t n) noexcept {
+    return static_cast<std::uint64_t>(std::bit_width(n - 1));
+}
 
-// The table of counted roundings, PROOF §1.3. `own` is the library's order; where a key tells nothing the larger
-// count holds. `narrow` adds the store of a dot or sum in a type narrower than it was summed in.
+// The table of counted roundings, PROOF §1.3. `own` is the library's order; where a key tells nothing the
+// larger count holds. `narrow` adds the store of a dot or sum in a type narrower than it was summed in.
 Counts count(const Arithmetic& told, bool narrow, bool odd_width) noexcept {
     const bool own = told.summation.kind == Summation::Kind::attest;
     Counts counts;
     switch (told.scaled) {
-        case Scaled::score: counts.s = 3; break;
-        case Scaled::q: counts.q = 1, counts.s = 2; break;
-        case Scaled::both: counts.q = 2, counts.s = 5; break;
-        case Scaled::any: counts.q = 2, counts.s = 5; break;
+        case Scaled::score:
+            counts.s = 3;
+            break;
+        case Scaled::q:
+            counts.q = 1, counts.s = 2;
+            break;
+        case Scaled::both:
+            counts.q = 2, counts.s = 5;
+            break;
+        case Scaled::any:
+            counts.q = 2, counts.s = 5;
+            break;
     }
     if (narrow || told.scaled == Scaled::any) counts.s += 1;
     if (odd_width) counts.s += 1;
@@ -50,7 +62,8 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
     unit_accumulate_ = Upper(doubled * accumulate.unit);
     unit_softmax_ = Upper(doubled * softmax.unit);
     unit_scale_ = larger(unit_, unit_accumulate_);
-    // A weight is formed in softmax_precision and summed in accumulate: a store that holds the first rounds nothing.
+    // A weight is formed in softmax_precision and summed in accumulate: a store that holds the first rounds
+    // nothing.
     if (!contains(told_.weights_type, told_.softmax_precision)) unit_weights_ = Upper(doubled * weights.unit);
 
     normal_ = std::max({stored.normal, accumulate.normal, softmax.normal, weights.normal});
@@ -60,8 +73,8 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
     const double half = subnormal == format_of(Number::f64).smallest ? subnormal : subnormal / 2;
     omega_ = flushed() ? Upper(normal_) : Upper(doubled * half);
 
-    // θ (PROOF §2.4): where exp keeps subnormal results, they are off by its units in the last place, λ each. A
-    // foreign exp may flush below the normals instead, except in f16, whose normals end too high for that.
+    // θ (PROOF §2.4): where exp keeps subnormal results, they are off by its units in the last place, λ each.
+    // A foreign exp may flush below the normals instead, except in f16, whose normals end too high for that.
     const bool own = told_.summation.kind == Summation::Kind::attest;
     if (flushed()) {
         exp_floor_ = Upper(normal_);
@@ -95,19 +108,22 @@ Upper Model::gamma(std::uint64_t n, Upper unit) noexcept {
     return roundings / (Lower(1.0) - roundings);
 }
 
-// Terms stand at indices below `last` of `total`; the others are zeros, and adding a zero rounds nothing, so that
-// no tree over `seen` terms is higher than seen − 1.
+// Terms stand at indices below `last` of `total`; the others are zeros, and adding a zero rounds nothing, so
+// that no tree over `seen` terms is higher than seen − 1.
 std::uint64_t Model::sum_height(std::uint64_t seen, std::uint64_t last, std::uint64_t total) const noexcept {
     if (seen <= 1) return 0;
     std::uint64_t height = seen - 1;
     switch (told_.summation.kind) {
-        case Summation::Kind::any: break;
+        case Summation::Kind::any:
+            break;
         case Summation::Kind::blocked: {
             const std::uint64_t block = told_.summation.block;
             height = std::min(height, std::min(seen, block) - 1 + divided_up(last, block) - 1);
             break;
         }
-        case Summation::Kind::pairwise: height = std::min(height, log2_up(total)); break;
+        case Summation::Kind::pairwise:
+            height = std::min(height, log2_up(total));
+            break;
         case Summation::Kind::attest:
             // Blocks of 64 positions in order, block sums folded pairwise.
             height = std::min(height, std::min<std::uint64_t>(seen, 64) - 1 + log2_up(divided_up(last, 64)));
@@ -132,11 +148,13 @@ std::uint64_t Model::position_height(const Span& span) const noexcept {
         case Passes::Kind::any:
             // Perhaps partials, of which nothing is known: any tree, and one addition for the merge.
             return unknown + 1;
-        case Passes::Kind::two_pass: return sum_height(span.seen, span.last, span.total);
+        case Passes::Kind::two_pass:
+            return sum_height(span.seen, span.last, span.total);
         case Passes::Kind::online: {
             if (size == 0) return unknown;
             const std::uint64_t blocks = divided_up(span.last, size);
-            const std::uint64_t inside = sum_height(std::min(span.seen, size), std::min(span.last, size), size);
+            const std::uint64_t inside =
+                sum_height(std::min(span.seen, size), std::min(span.last, size), size);
             return std::min(unknown, inside + blocks - 1);
         }
         case Passes::Kind::split: {
@@ -152,13 +170,16 @@ std::uint64_t Model::rescalings(const Span& span) const noexcept {
     if (span.seen == 0) return 0;
     switch (told_.passes.kind) {
         // A running maximum over every key, and a merge of partials after it.
-        case Passes::Kind::any: return span.seen;
-        case Passes::Kind::two_pass: return 0;
+        case Passes::Kind::any:
+            return span.seen;
+        case Passes::Kind::two_pass:
+            return 0;
         case Passes::Kind::online: {
             const std::uint64_t size = std::max<std::uint64_t>(told_.passes.size, 1);
             return std::min(span.seen, divided_up(span.last, size)) - 1;
         }
-        case Passes::Kind::split: return 1;
+        case Passes::Kind::split:
+            return 1;
     }
     return span.seen;
 }
@@ -175,16 +196,16 @@ Upper Model::stored(Upper magnitude, Upper error) const noexcept {
     return error + unit_ * (magnitude + error) + omega_;
 }
 
-// PROOF §2.2. The angle is p·exp(−L), L = ln(base)·2i/w. Three roundings make L (2i/w, ln base, their product) and
-// act through the exponential; pow or exp rounds by four, the reciprocal and the product with p by one each, and
-// so does each of base and p that the type can't hold. The cosine itself, then its store, are two more.
+// PROOF §2.2. The angle is p·exp(−L), L = ln(base)·2i/w. Three roundings make L (2i/w, ln base, their
+// product) and act through the exponential; pow or exp rounds by four, the reciprocal and the product with p
+// by one each, and so does each of base and p that the type can't hold. The cosine itself, then its store,
+// are two more.
 Upper Model::turn_error(const Real& angle, double base, std::uint64_t pair, std::uint64_t rope_width,
                         std::int64_t position) const {
     if (told_.rope_angles == RopeAngles::exact) return unit_;
     const Number type = told_.rope_angles == RopeAngles::f64 ? Number::f64 : Number::f32;
     const Upper unit_angle(format_of(type).unit * (told_.rounding == Rounding::faithful ? 2.0 : 1.0));
-    const Real exponent =
-        log(Real(base)) * static_cast<double>(2 * pair) / static_cast<double>(rope_width);
+    const Real exponent = log(Real(base)) * static_cast<double>(2 * pair) / static_cast<double>(rope_width);
     const Upper in_exponent = expm1_up(Upper::of(exponent) * gamma(3, unit_angle));
     std::uint64_t roundings = 6;
     if (!holds(type, base)) ++roundings;

@@ -1,7 +1,7 @@
 // The model of a declared arithmetic: unit roundoffs, counted roundings, heights of sums.
 //
-// One table counts the roundings (`Counts`); every stage of the bound asks this model and counts nothing itself.
-// The symbols are those of reference/PROOF.md, section 1.
+// One table counts the roundings (`Counts`); every stage of the bound asks this model and counts nothing
+// itself. The symbols are those of reference/PROOF.md, section 1.
 #pragma once
 
 #include "bound/outward.hpp"
@@ -37,15 +37,15 @@ class Model {
     const Arithmetic& told() const noexcept { return told_; }
     const Counts& counts() const noexcept { return counts_; }
 
-    Upper unit() const noexcept { return unit_; }                          // u: what is stored
-    Upper unit_accumulate() const noexcept { return unit_accumulate_; }    // u_a: inside dots and sums
-    Upper unit_softmax() const noexcept { return unit_softmax_; }          // u_x: exp, its argument, the division
-    Upper unit_scale() const noexcept { return unit_scale_; }              // of γ_q and γ_s: the larger of u and u_a
-    Upper omega() const noexcept { return omega_; }                        // ω
-    Upper exp_error() const noexcept { return exp_error_; }                // e
-    Upper exp_floor() const noexcept { return exp_floor_; }                // θ
-    Upper tanh_error() const noexcept { return tanh_error_; }              // e_tanh
-    Upper tanh_floor() const noexcept { return tanh_floor_; }              // e_abs
+    Upper unit() const noexcept { return unit_; }                        // u: what is stored
+    Upper unit_accumulate() const noexcept { return unit_accumulate_; }  // u_a: inside dots and sums
+    Upper unit_softmax() const noexcept { return unit_softmax_; }  // u_x: exp, its argument, the division
+    Upper unit_scale() const noexcept { return unit_scale_; }      // of γ_q and γ_s: the larger of u and u_a
+    Upper omega() const noexcept { return omega_; }                // ω
+    Upper exp_error() const noexcept { return exp_error_; }        // e
+    Upper exp_floor() const noexcept { return exp_floor_; }        // θ
+    Upper tanh_error() const noexcept { return tanh_error_; }      // e_tanh
+    Upper tanh_floor() const noexcept { return tanh_floor_; }      // e_abs
     bool flushed() const noexcept { return told_.subnormals == Subnormals::flushed; }
     bool split() const noexcept { return split_; }
 

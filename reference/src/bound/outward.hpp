@@ -1,14 +1,14 @@
 // Doubles that know which way they err.
 //
-// The bound is a sum of products of magnitudes, so it is evaluated in double with every operation rounded away
-// from the truth: an Upper is never below the quantity it stands for, a Lower never above it. Each operation
-// takes the double nearest to the exact result, which is at most half a unit in the last place off, and steps one
-// unit outward (IEEE 754-2019 §4.3.1; below the normals sums are exact and products off by at most half the
-// smallest subnormal, so the step covers them too). The step costs one integer addition, since the bit patterns
-// of non-negative doubles are ordered like their values.
+// The bound is a sum of products of magnitudes, so it is evaluated in double with every operation rounded
+// away from the truth: an Upper is never below the quantity it stands for, a Lower never above it. Each
+// operation takes the double nearest to the exact result, which is at most half a unit in the last place off,
+// and steps one unit outward (IEEE 754-2019 §4.3.1; below the normals sums are exact and products off by at
+// most half the smallest subnormal, so the step covers them too). The step costs one integer addition, since
+// the bit patterns of non-negative doubles are ordered like their values.
 //
-// Zero stays exactly zero, so that a row that sees nothing is allowed nothing. +infinity in an Upper stands for a
-// finite quantity of which nothing is known: 0 times it is 0.
+// Zero stays exactly zero, so that a row that sees nothing is allowed nothing. +infinity in an Upper stands
+// for a finite quantity of which nothing is known: 0 times it is 0.
 #pragma once
 
 #include <attest/reference/real.hpp>
@@ -48,7 +48,9 @@ class Upper {
         return already(up == 0 ? 0 : step_up(up));
     }
 
-    [[nodiscard]] static Upper infinity() noexcept { return already(std::numeric_limits<double>::infinity()); }
+    [[nodiscard]] static Upper infinity() noexcept {
+        return already(std::numeric_limits<double>::infinity());
+    }
 
     [[nodiscard]] double value() const noexcept { return value_; }
     [[nodiscard]] bool finite() const noexcept { return value_ < std::numeric_limits<double>::infinity(); }
@@ -117,7 +119,9 @@ class Lower {
 }
 
 // compose gives a∘b = (1 + a)(1 + b) − 1 without ever forming 1 + a, which would lose a small a.
-[[nodiscard]] inline Upper compose(Upper a, Upper b) noexcept { return a + b + a * b; }
+[[nodiscard]] inline Upper compose(Upper a, Upper b) noexcept {
+    return a + b + a * b;
+}
 
 // compounded gives (1 + a)^n − 1.
 [[nodiscard]] inline Upper compounded(Upper a, std::uint64_t n) noexcept {
@@ -147,7 +151,9 @@ inline constexpr double kSeriesLimit = 0.125;
 }
 
 // exp_up gives e^x.
-[[nodiscard]] inline Upper exp_up(Upper x) noexcept { return Upper(1.0) + expm1_up(x); }
+[[nodiscard]] inline Upper exp_up(Upper x) noexcept {
+    return Upper(1.0) + expm1_up(x);
+}
 
 // exp_minus_down gives e^−x, which is at least 1 − x.
 [[nodiscard]] inline Lower exp_minus_down(Upper x) noexcept {
@@ -156,7 +162,11 @@ inline constexpr double kSeriesLimit = 0.125;
     return Lower::of(Real(exp(Real(-x.value()))));
 }
 
-[[nodiscard]] inline Upper larger(Upper a, Upper b) noexcept { return a < b ? b : a; }
-[[nodiscard]] inline Upper smaller(Upper a, Upper b) noexcept { return a < b ? a : b; }
+[[nodiscard]] inline Upper larger(Upper a, Upper b) noexcept {
+    return a < b ? b : a;
+}
+[[nodiscard]] inline Upper smaller(Upper a, Upper b) noexcept {
+    return a < b ? a : b;
+}
 
 }  // namespace attest::reference

@@ -5,8 +5,8 @@
 namespace attest::reference {
 namespace {
 
-// records counts, over both ways, the keys after the first that may set a new running maximum: those whose score,
-// δ above, exceeds every earlier one, δ below. Only they rescale, since exp(0) = 1.
+// records counts, over both ways, the keys after the first that may set a new running maximum: those whose
+// score, δ above, exceeds every earlier one, δ below. Only they rescale, since exp(0) = 1.
 std::uint64_t records(const RowFacts& facts) {
     const std::size_t count = facts.gaps.size();
     std::uint64_t worst = 0;
@@ -34,9 +34,10 @@ RowBound::RowBound(const Model& model, const RowFacts& facts)
     if (model.walks_by_index()) rescalings_ = std::min(rescalings_, records(facts));
     spread(facts);
 
-    const bool defined = model.gamma_accumulate(height_ + 1 + rescalings_).finite() && gamma_z_.finite() &&
-                         model.gamma_softmax(std::max({model.counts().a, model.counts().w, model.counts().o})).finite() &&
-                         model.exp_error().value() < 1 && model.unit_weights().value() < 1;
+    const bool defined =
+        model.gamma_accumulate(height_ + 1 + rescalings_).finite() && gamma_z_.finite() &&
+        model.gamma_softmax(std::max({model.counts().a, model.counts().w, model.counts().o})).finite() &&
+        model.exp_error().value() < 1 && model.unit_weights().value() < 1;
     if (!defined) {
         reason_ = NoBound::gamma_undefined;
         return;
@@ -107,15 +108,16 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
 
     // τ: what exp may lose or gain absolutely, relative to the exact denominator.
     const Upper drift = exp_up(shift_ + gamma_z_ * widest_score_);
-    const Upper tau = floor * Upper(static_cast<double>(1 + rescalings_)) * grown * drift /
-                      Lower::of(facts.denominator);
+    const Upper tau =
+        floor * Upper(static_cast<double>(1 + rescalings_)) * grown * drift / Lower::of(facts.denominator);
 
     for (std::size_t n = 0; n < count_; ++n) {
         const Upper x = arguments_[n];
         Upper stray;
         Lower low;
         if (x.value() <= kSeriesLimit) {
-            // p⁺ − p = p·(e^x·G⁺ − 1) + τ; p − p⁻ is never more, since 1 − e^−x ≤ e^x − 1 and 1 − G⁻ ≤ G⁺ − 1.
+            // p⁺ − p = p·(e^x·G⁺ − 1) + τ; p − p⁻ is never more, since 1 − e^−x ≤ e^x − 1 and 1 − G⁻ ≤ G⁺
+            // − 1.
             const Upper p = Upper::of(facts.weights[n]);
             stray = p * compose(expm1_up(x), w.growth) + tau;
             low = Lower::of(facts.weights[n]) * exp_minus_down(x) * shrink - tau;
@@ -143,14 +145,16 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
         w.shares.push_back(share);
     }
 
-    Upper per_value = compose(model_.gamma_accumulate(height_ + 1 + rescalings_), model_.gamma_softmax(counts.w));
+    Upper per_value =
+        compose(model_.gamma_accumulate(height_ + 1 + rescalings_), model_.gamma_softmax(counts.w));
     if (stored_after) {
         per_value = compose(per_value, unit_weights);
         w.weights_omega = model_.omega();
     }
     w.per_value = per_value;
     const Upper rescaled = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
-    w.whole = compose(compose(model_.gamma_accumulate(height_ + rescalings_), model_.gamma_softmax(counts.o)), rescaled);
+    w.whole = compose(compose(model_.gamma_accumulate(height_ + rescalings_), model_.gamma_softmax(counts.o)),
+                      rescaled);
     return w;
 }
 
@@ -213,10 +217,11 @@ Upper RowBound::weight(std::size_t n) const {
         const double rest = w.stray_sum.value() - w.strays[n].value();
         // The other strays' sum: the whole sum, rounded up, less this one, rounded down.
         const Upper rest_up = w.stray_sum.finite() ? Upper(step_up(std::max(rest, 0.0))) : Upper::infinity();
-        const Upper strayed = (anew ? w.strays[n] + magnitude * w.stray_sum
-                                    : w.strays[n] * others + magnitude * rest_up) /
-                              w.lowest_sum;
-        const Upper highest = (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_) / w.least_denominator;
+        const Upper strayed =
+            (anew ? w.strays[n] + magnitude * w.stray_sum : w.strays[n] * others + magnitude * rest_up) /
+            w.lowest_sum;
+        const Upper highest =
+            (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_) / w.least_denominator;
         const Upper moved = smaller(strayed, larger(magnitude, anew ? highest : others));
         Upper one = moved + w.whole * (magnitude + moved) + Upper(2.0) * model_.omega();
         // Formed as exp(score − log-sum-exp), a weight meets exp's floor undivided.

@@ -13,12 +13,12 @@ namespace attest::reference {
 // RowFacts is what the exact evaluation and the earlier stages say about one row; vectors are by visible key.
 struct RowFacts {
     Span span;
-    std::vector<Real> gaps;        // maximum − score, not negative
-    std::vector<Upper> scores;     // |score|
-    std::vector<Upper> deltas;     // δ: how far a computed score may be off
-    std::vector<Real> weights;     // exact, sum to 1
-    Real denominator;              // Σ exp(−gap)
-    Upper maximum;                 // |maximum|
+    std::vector<Real> gaps;     // maximum − score, not negative
+    std::vector<Upper> scores;  // |score|
+    std::vector<Upper> deltas;  // δ: how far a computed score may be off
+    std::vector<Real> weights;  // exact, sum to 1
+    Real denominator;           // Σ exp(−gap)
+    Upper maximum;              // |maximum|
 };
 
 // Values is what the row mixes, feature by feature; vectors are by visible key.
@@ -46,17 +46,17 @@ class RowBound {
   private:
     // Weighing is one reading of where a narrower store of the weights takes place.
     struct Weighing {
-        std::vector<Upper> highest;   // p⁺
-        std::vector<Lower> lowest;    // p⁻
-        std::vector<Upper> strays;    // β
-        std::vector<Upper> shares;    // p̃
-        Lower lowest_sum;             // P⁻
-        Upper stray_sum;              // Σβ
-        Lower least_denominator;      // L⁻
-        Upper growth;                 // G⁺ − 1
-        Upper per_value;              // g
-        Upper whole;                  // Γ∘γ_o∘(Rω/L⁻)
-        Upper weights_omega;          // ω_w
+        std::vector<Upper> highest;  // p⁺
+        std::vector<Lower> lowest;   // p⁻
+        std::vector<Upper> strays;   // β
+        std::vector<Upper> shares;   // p̃
+        Lower lowest_sum;            // P⁻
+        Upper stray_sum;             // Σβ
+        Lower least_denominator;     // L⁻
+        Upper growth;                // G⁺ − 1
+        Upper per_value;             // g
+        Upper whole;                 // Γ∘γ_o∘(Rω/L⁻)
+        Upper weights_omega;         // ω_w
     };
 
     void spread(const RowFacts& facts);

@@ -37,9 +37,9 @@ bool input_overflows(const Model& model, std::span<const double> values) {
 
 namespace {
 
-// A sum of n non-negative terms evaluated in any order in double is at least (1 − u)^n of the true one, a product
-// takes one rounding more and may lose half a smallest subnormal below the normals (Higham §3.1, §2.1). So the
-// true sum is at most (computed + n·λ)·(1 + 2(n + 1)·u) while n·u is below a tenth.
+// A sum of n non-negative terms evaluated in any order in double is at least (1 − u)^n of the true one, a
+// product takes one rounding more and may lose half a smallest subnormal below the normals (Higham §3.1,
+// §2.1). So the true sum is at most (computed + n·λ)·(1 + 2(n + 1)·u) while n·u is below a tenth.
 Upper inflated(double computed, std::size_t count) {
     if (computed == 0 && count == 0) return {};
     const auto n = static_cast<double>(count);
@@ -104,7 +104,11 @@ Bounded rotation_error(const Model& model, Upper a, Upper a_error, Upper b, Uppe
 }
 
 Scoring::Scoring(const Model& model, std::size_t width, Upper scale, Upper root_of_scale, Upper softcap)
-    : model_(model), width_(width), scale_(scale), root_(larger(Upper(1.0), root_of_scale)), softcap_(softcap) {
+    : model_(model),
+      width_(width),
+      scale_(scale),
+      root_(larger(Upper(1.0), root_of_scale)),
+      softcap_(softcap) {
     scale_or_one_ = larger(Upper(1.0), scale_);
     per_term_ = compose(model.gamma_accumulate(model.dot_height(width) + 1),
                         Model::gamma(model.counts().q, model.unit_scale()));
@@ -137,10 +141,11 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
     for (std::size_t f = 0; f < width_; ++f)
         widest = std::max({widest, q_total[f], k_total[f]});
     const Upper room = Upper(1.5) * scale_or_one_;
-    const bool fits = (room * Upper(widest)).value() < model_.largest_stored() &&
-                      (room * products).value() < model_.largest_accumulated() &&
-                      (room * (steps.dot + inherited + per_term_ * products)).value() < model_.largest_stored() &&
-                      (Upper(1.5) * (steps.scaled + delta)).value() < model_.largest_anywhere();
+    const bool fits =
+        (room * Upper(widest)).value() < model_.largest_stored() &&
+        (room * products).value() < model_.largest_accumulated() &&
+        (room * (steps.dot + inherited + per_term_ * products)).value() < model_.largest_stored() &&
+        (Upper(1.5) * (steps.scaled + delta)).value() < model_.largest_anywhere();
     if (!fits) return {Upper::infinity(), NoBound::score_overflow};
 
     if (softcap_.value() != 0) {

@@ -11,8 +11,8 @@
 
 namespace attest::reference {
 
-// Magnitudes holds, for a run of elements, |a|, E[a] and |a|⁺ = |a| + E[a], rounded up: what a stage needs to know
-// of its inputs. Plain doubles, so that sums of products run at full speed.
+// Magnitudes holds, for a run of elements, |a|, E[a] and |a|⁺ = |a| + E[a], rounded up: what a stage needs to
+// know of its inputs. Plain doubles, so that sums of products run at full speed.
 struct Magnitudes {
     std::vector<double> exact, error, total;
     bool has_error = false;
@@ -41,13 +41,13 @@ struct Bounded {
     NoBound reason = NoBound::none;
 };
 
-// projection_error bounds one dot product w·x of `count` terms, w starting at `w_first`, x at `x_first`, whose exact
-// value is `exact`, with its store: stages 1 and 5.
+// projection_error bounds one dot product w·x of `count` terms, w starting at `w_first`, x at `x_first`,
+// whose exact value is `exact`, with its store: stages 1 and 5.
 Bounded projection_error(const Model& model, const Magnitudes& w, std::size_t w_first, const Magnitudes& x,
                          std::size_t x_first, std::size_t count, Upper exact);
 
-// rotation_error bounds the first feature of a turned pair, a·c − b·s; for the second, a·s + b·c, exchange c and s.
-// κ bounds the errors of c and s.
+// rotation_error bounds the first feature of a turned pair, a·c − b·s; for the second, a·s + b·c, exchange c
+// and s. κ bounds the errors of c and s.
 Bounded rotation_error(const Model& model, Upper a, Upper a_error, Upper b, Upper b_error, Upper c, Upper s,
                        Upper kappa);
 

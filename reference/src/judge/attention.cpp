@@ -12,7 +12,7 @@ NoBound row_facts(const Model& model, const Scoring& scoring, const Attention<N>
                   RowFacts& facts) {
     const std::size_t count = row.seen.columns.size();
     const std::size_t width = attention.q->width;
-    facts.span = {.seen = count, .last = row.seen.columns.back() + 1, .total = attention.visibility->columns()};
+    facts.span = {.seen = count, .last = row.seen.columns.back() + 1, .total = attention.visibility->total()};
     facts.gaps.clear();
     facts.scores.clear();
     facts.deltas.clear();
@@ -84,7 +84,8 @@ void put_weights(const Attended<N>& row, std::size_t columns, const RowBound* bo
         } else if (seen && bound != nullptr) {
             error = bound->weight(n);
         }
-        result.weights_allowed.push(error, reason == NoBound::none && !error.finite() ? NoBound::unbounded : reason);
+        result.weights_allowed.push(error,
+                                    reason == NoBound::none && !error.finite() ? NoBound::unbounded : reason);
         if (seen) ++n;
     }
 }
@@ -92,8 +93,8 @@ void put_weights(const Attended<N>& row, std::size_t columns, const RowBound* bo
 }  // namespace
 
 template <class N>
-BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention, const Operands& operands,
-                                    bool with_weights) {
+BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention,
+                                    const Operands& operands, bool with_weights) {
     const Heads<N>& q = *attention.q;
     const Heads<N>& v = *attention.v;
     const std::size_t columns = attention.visibility->columns();
@@ -158,8 +159,9 @@ BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weight
     return result;
 }
 
-#define ATTEST_REFERENCE_ATTENTION(N)                                                                         \
-    template BoundedAttention<N> bound_attention<N>(const Model&, const Attention<N>&, const Operands&, bool); \
+#define ATTEST_REFERENCE_ATTENTION(N)                                                                   \
+    template BoundedAttention<N> bound_attention<N>(const Model&, const Attention<N>&, const Operands&, \
+                                                    bool);                                              \
     template BoundedAttention<N> attend_again<N>(const Attention<N>&, bool);
 
 ATTEST_REFERENCE_ATTENTION(Real)

@@ -32,8 +32,8 @@ struct BoundedAttention {
     Allowed weights_allowed;
 };
 
-// Operand is the magnitudes and inherited errors of q, k or v, element by element as in the attention's heads, and
-// for every vector why it has no bound.
+// Operand is the magnitudes and inherited errors of q, k or v, element by element as in the attention's
+// heads, and for every vector why it has no bound.
 struct Operand {
     Magnitudes magnitudes;
     std::vector<NoBound> reasons;
@@ -46,8 +46,8 @@ struct Operands {
 };
 
 template <class N>
-BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention, const Operands& operands,
-                                    bool with_weights);
+BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention,
+                                    const Operands& operands, bool with_weights);
 
 // attend_again evaluates the second formulation, without a bound.
 template <class N>

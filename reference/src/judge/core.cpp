@@ -1,5 +1,6 @@
 // Attention alone.
 #include "judge/attention.hpp"
+#include "judge/core_operands.hpp"
 #include "judge/doubt.hpp"
 #include "judge/inputs.hpp"
 
@@ -9,45 +10,6 @@
 
 namespace attest::reference {
 namespace {
-
-// Past and given keys (or values) one after the other, in doubles.
-std::vector<double> joined(const Core& core, std::span<const double> past, std::span<const double> given,
-                           std::size_t width) {
-    std::vector<double> all;
-    all.reserve(past.size() + given.size());
-    for (std::size_t n = 0; n < core.batch * core.kv_heads; ++n) {
-        const auto before = past.subspan(n * core.past * width, core.past * width);
-        const auto after = given.subspan(n * core.keys * width, core.keys * width);
-        all.insert(all.end(), before.begin(), before.end());
-        all.insert(all.end(), after.begin(), after.end());
-    }
-    return all;
-}
-
-// Sources are the doubles a core is made of. A hidden key that is not finite takes no part and is replaced by 0
-// where numbers are formed, so that nothing has to ask again.
-struct Sources {
-    std::vector<double> q, k, v;                  // q of the rows judged
-    std::vector<double> k_as_given, v_as_given;
-};
-
-Sources sources_of(const Core& core, Rows rows) {
-    Sources sources;
-    for (std::size_t n = 0; n < core.batch * core.heads; ++n) {
-        const auto part = core.q.subspan((n * core.length + rows.first) * core.width, rows.count * core.width);
-        sources.q.insert(sources.q.end(), part.begin(), part.end());
-    }
-    sources.k_as_given = joined(core, core.past_k, core.k, core.width);
-    sources.v_as_given = joined(core, core.past_v, core.v, core.value_width);
-    const auto cleaned = [](std::vector<double> values) {
-        for (double& value : values)
-            if (!std::isfinite(value)) value = 0;
-        return values;
-    };
-    sources.k = cleaned(sources.k_as_given);
-    sources.v = cleaned(sources.v_as_given);
-    return sources;
-}
 
 // A visible key or value must be finite.
 std::optional<Error> check_visible(const Core& core, const Visibility& visibility, const Sources& sources) {
@@ -74,34 +36,6 @@ std::optional<Error> check_visible(const Core& core, const Visibility& visibilit
     if (auto bad = look("k", sources.k_as_given, core.width)) return bad;
     return look("v", sources.v_as_given, core.value_width);
 }
-
-template <class N>
-Heads<N> heads_of(const std::vector<double>& values, std::size_t batch, std::size_t heads, std::size_t rows,
-                  std::size_t width) {
-    Heads<N> result(batch, heads, rows, width);
-    result.data = to_reals<N>(values);
-    return result;
-}
-
-template <class N>
-struct Formed {
-    Heads<N> q, k, v;
-    Attention<N> attention;
-
-    Formed(const Core& core, const Sources& sources, Rows rows, const Visibility& visibility)
-        : q(heads_of<N>(sources.q, core.batch, core.heads, rows.count, core.width)),
-          k(heads_of<N>(sources.k, core.batch, core.kv_heads, core.past + core.keys, core.width)),
-          v(heads_of<N>(sources.v, core.batch, core.kv_heads, core.past + core.keys, core.value_width)) {
-        attention.q = &q;
-        attention.k = &k;
-        attention.v = &v;
-        attention.scale = core.scale ? N(*core.scale) : N(1 / sqrt(N(core.width)));
-        if (core.softcap) attention.softcap = N(*core.softcap);
-        attention.visibility = &visibility;
-    }
-    Formed(const Formed&) = delete;
-    Formed& operator=(const Formed&) = delete;
-};
 
 Operand operand_of(const Model& model, const std::vector<double>& values, std::size_t width) {
     Operand operand;
@@ -148,9 +82,9 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
     const Operand k = operand_of(model, sources.k, core.width);
     const Operand v = operand_of(model, sources.v, core.value_width);
     {
-        const Formed<N> formed(core, sources, rows, visibility);
+        const CoreOperands<N> formed(core, sources, rows, visibility);
         const BoundedAttention<N> attended =
-            bound_attention(model, formed.attention, {&q, &k, &v}, options.weights);
+            bound_attention(model, formed.attention(), {&q, &k, &v}, options.weights);
         result.y = judged_of("y", {core.batch, core.heads, rows.count, core.value_width}, attended.mixed.data,
                              attended.mixed_allowed, answer_error);
         if (options.weights)
@@ -158,15 +92,16 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
                                        attended.weights, attended.weights_allowed, answer_error);
     }
     result.present_k = present_of("present_k", model, core, sources.k_as_given, core.width, answer_error);
-    result.present_v = present_of("present_v", model, core, sources.v_as_given, core.value_width, answer_error);
+    result.present_v =
+        present_of("present_v", model, core, sources.v_as_given, core.value_width, answer_error);
     for (Judged* judged : {&result.y, &result.weights}) {
         judged->row_axis = 2;
         judged->first_row = rows.first;
     }
     if (options.doubt == Doubt::none) return result;
 
-    const Formed<N2> again(core, sources, rows, visibility);
-    const BoundedAttention<N2> attended = attend_again(again.attention, options.weights);
+    const CoreOperands<N2> again(core, sources, rows, visibility);
+    const BoundedAttention<N2> attended = attend_again(again.attention(), options.weights);
     result.disagreement = widen(result.y, attended.mixed.data);
     if (options.weights)
         result.disagreement = std::max(result.disagreement, widen(result.weights, attended.weights));
@@ -182,7 +117,8 @@ std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& ar
     cut.rows = cut_rows(options.rows, core.length);
     double largest = format_of(arithmetic.arithmetic).largest;
     if (core.bias_largest > 0) largest = std::min(largest, core.bias_largest);
-    const Visibility visibility = Visibility::of(core, -largest / 2);
+    const double lowest = -largest / 2;
+    const Visibility visibility = Visibility::of(core, lowest);
     const Sources sources = sources_of(core, cut.rows);
     if (auto bad = check_visible(core, visibility, sources)) return std::unexpected(std::move(*bad));
     const Visibility selected = visibility.from_row(cut.rows.first);
@@ -190,6 +126,7 @@ std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& ar
     if (result.disagreement > kAgreement)
         result = judge_in<Real400, Real800>(core, sources, arithmetic, cut, selected);
     if (result.disagreement > kAgreement) return std::unexpected(disagreement_error(result.disagreement));
+    result.bias_lowest = lowest;
     return result;
 }
 

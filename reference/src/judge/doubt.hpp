@@ -37,8 +37,8 @@ Judged judged_of(std::string name, std::vector<std::size_t> shape, const std::ve
     return judged;
 }
 
-// widen adds to each allowed error what a second evaluation differs by; it returns the worst difference as a part
-// of the error allowed without it.
+// widen adds to each allowed error what a second evaluation differs by; it returns the worst difference as a
+// part of the error allowed without it.
 template <class N>
 double widen(Judged& judged, const std::vector<N>& second) {
     double worst = 0;

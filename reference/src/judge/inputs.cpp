@@ -29,8 +29,8 @@ Problem fits(std::string subject, std::span<const double> values, std::initializ
     for (const std::size_t extent : shape)
         overflow |= __builtin_mul_overflow(count, extent, &count);
     if (!overflow && count == values.size()) return std::nullopt;
-    return wrong_shape(std::move(subject), "holds " + std::to_string(values.size()) + " elements, its shape is " +
-                                               text_of(shape));
+    return wrong_shape(std::move(subject), "holds " + std::to_string(values.size()) +
+                                               " elements, its shape is " + text_of(shape));
 }
 
 Problem finite(std::string subject, std::span<const double> values, std::size_t first_index = 0) {
@@ -53,8 +53,8 @@ Problem rotates(const Rope& rope, std::size_t head_width, bool by_angles) {
     };
     if (rope.width % 2 != 0) return refuse("rope_width", std::to_string(rope.width) + " is odd");
     if (rope.width > head_width)
-        return refuse("rope_width", std::to_string(rope.width) + " exceeds the head width " +
-                                        std::to_string(head_width));
+        return refuse("rope_width",
+                      std::to_string(rope.width) + " exceeds the head width " + std::to_string(head_width));
     if (by_angles && rope.width != 0 && !(std::isfinite(rope.base) && rope.base > 0))
         return refuse("rope_base", std::to_string(rope.base) + " is no positive number");
     return std::nullopt;
@@ -79,8 +79,8 @@ Problem spreads(std::string subject, const Broadcast& tensor, const Core& core) 
         good = good && (extent == 1 || extent == target[axis] || (axis == 0 && extent < target[axis]));
     }
     if (!good)
-        return wrong_shape(std::move(subject), "does not spread over " +
-                                                   text_of({target[3], target[2], target[1], target[0]}));
+        return wrong_shape(std::move(subject),
+                           "does not spread over " + text_of({target[3], target[2], target[1], target[0]}));
     if (count != tensor.values.size())
         return wrong_shape(std::move(subject), "holds " + std::to_string(tensor.values.size()) +
                                                    " elements, its shape has " + std::to_string(count));
@@ -110,8 +110,8 @@ Problem check(const Layer& layer, Rows rows) {
         fits("x", layer.x, {layer.batch, layer.length, layer.width}),
     });
     if (shape) return shape;
-    const Problem number = first_of_all({finite("wq", layer.wq), finite("wk", layer.wk), finite("wv", layer.wv),
-                                         finite("wo", layer.wo)});
+    const Problem number = first_of_all(
+        {finite("wq", layer.wq), finite("wk", layer.wk), finite("wv", layer.wv), finite("wo", layer.wo)});
     if (number) return number;
     // Rows after the last one asked for take no part.
     for (std::size_t b = 0; b < layer.batch; ++b) {
@@ -150,7 +150,8 @@ Problem check(const Core& core) {
     if (core.scale && !std::isfinite(*core.scale))
         return Error{Error::Code::non_finite, "scale", std::to_string(*core.scale)};
     if (core.softcap && !(std::isfinite(*core.softcap) && *core.softcap > 0))
-        return Error{Error::Code::out_of_range, "softcap", std::to_string(*core.softcap) + " is not positive"};
+        return Error{Error::Code::out_of_range, "softcap",
+                     std::to_string(*core.softcap) + " is not positive"};
     if (core.bias)
         for (std::size_t n = 0; n < core.bias->values.size(); ++n) {
             const double bias = core.bias->values[n];
@@ -167,8 +168,8 @@ Problem check(const Rotary& rotary) {
     if (const Problem bad = fits("x", rotary.x, {rotary.batch, rotary.heads, rotary.length, rotary.width}))
         return bad;
     if (!rotary.positions.empty() && rotary.positions.size() != rotary.batch * rotary.length)
-        return wrong_shape("positions", "holds " + std::to_string(rotary.positions.size()) + " positions for " +
-                                            text_of({rotary.batch, rotary.length}));
+        return wrong_shape("positions", "holds " + std::to_string(rotary.positions.size()) +
+                                            " positions for " + text_of({rotary.batch, rotary.length}));
     const bool tables = !rotary.cosines.empty() || !rotary.sines.empty();
     if (tables && rotary.table_rows != 0) {
         const Problem shape = first_of_all({fits("cos", rotary.cosines, {rotary.table_rows, pairs}),

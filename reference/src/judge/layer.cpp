@@ -10,8 +10,8 @@
 namespace attest::reference {
 namespace {
 
-// Parts is what every evaluation of a layer forms: heads of q for the rows judged, of k and v for all rows that
-// take part (first_kv is the row of their first).
+// Parts is what every evaluation of a layer forms: heads of q for the rows judged, of k and v for all rows
+// that take part (first_kv is the row of their first).
 template <class N>
 struct Parts {
     Heads<N> q, k, v;
@@ -32,8 +32,11 @@ template <class N>
 struct Weights {
     std::vector<N> x, wq, wk, wv, wo;
     explicit Weights(const Layer& layer)
-        : x(to_reals<N>(layer.x)), wq(to_reals<N>(layer.wq)), wk(to_reals<N>(layer.wk)),
-          wv(to_reals<N>(layer.wv)), wo(to_reals<N>(layer.wo)) {}
+        : x(to_reals<N>(layer.x)),
+          wq(to_reals<N>(layer.wq)),
+          wk(to_reals<N>(layer.wk)),
+          wv(to_reals<N>(layer.wv)),
+          wo(to_reals<N>(layer.wo)) {}
 };
 
 // project_all projects, without rotating: the bound needs the projections themselves.
@@ -51,8 +54,7 @@ Parts<N> project_all(const Layer& layer, const Weights<N>& weights, const LayerO
     };
     if (parts.attends) {
         parts.q = heads_of(weights.wq, layer.heads, asked);
-        parts.q_turns =
-            turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), formulation);
+        parts.q_turns = turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), formulation);
     }
     if (parts.attends || options.keys) {
         parts.k = heads_of(weights.wk, layer.kv_heads, kept);
@@ -73,8 +75,12 @@ void rotate_all(Heads<N>& heads, const Rope& rope, const Turns<N>& turns) {
 
 template <class N>
 Attention<N> attention_of(const Layer& layer, const Parts<N>& parts, const Visibility& visibility) {
-    return {.q = &parts.q, .k = &parts.k, .v = &parts.v, .scale = 1 / sqrt(N(layer.head_width)),
-            .softcap = std::nullopt, .visibility = &visibility};
+    return {.q = &parts.q,
+            .k = &parts.k,
+            .v = &parts.v,
+            .scale = 1 / sqrt(N(layer.head_width)),
+            .softcap = std::nullopt,
+            .visibility = &visibility};
 }
 
 // Bounds of projected heads: magnitudes, inherited errors and reasons, element by element.
@@ -83,7 +89,8 @@ struct HeadBounds {
     std::vector<NoBound> reasons;
 };
 
-// overflowing_rows tells for each row of a tensor whether one of its elements lies beyond the arithmetic's range.
+// overflowing_rows tells for each row of a tensor whether one of its elements lies beyond the arithmetic's
+// range.
 std::vector<bool> overflowing_rows(const Model& model, std::span<const double> values, std::size_t width) {
     std::vector<bool> rows;
     for (std::size_t first = 0; first < values.size(); first += width)
@@ -170,7 +177,8 @@ Allowed bound_merge(const Model& model, const Layer& layer, const BoundedAttenti
                 }
             for (std::size_t i = 0; i < layer.width; ++i, ++element) {
                 if (reason != NoBound::none || wo_beyond[i]) {
-                    allowed.push(Upper::infinity(), reason != NoBound::none ? reason : NoBound::input_overflow);
+                    allowed.push(Upper::infinity(),
+                                 reason != NoBound::none ? reason : NoBound::input_overflow);
                     continue;
                 }
                 const Bounded bounded =
@@ -205,15 +213,15 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     const auto bound_heads = [&](std::span<const double> w, const Heads<N>& heads, std::size_t first) {
         return bound_projection(model, x, w, layer, heads, first);
     };
-    const auto turn_heads = [&](Heads<N>& heads, HeadBounds& bounds, const Turns<N>& turns, std::size_t first) {
+    const auto turn_heads = [&](Heads<N>& heads, HeadBounds& bounds, const Turns<N>& turns,
+                                std::size_t first) {
         const std::vector<std::int64_t> positions = positions_of(layer, first, heads.rows);
         const std::vector<Upper> kappas = turn_errors(model, layer.rope, positions);
         for (std::size_t outer = 0; outer < heads.batch * heads.heads; ++outer)
             for (std::size_t t = 0; t < heads.rows; ++t)
                 bound_rotation(model, layer.rope, turns.cosines.data() + t * turns.pairs,
                                turns.sines.data() + t * turns.pairs, kappas.data() + t * turns.pairs,
-                               (outer * heads.rows + t) * heads.width, bounds.magnitudes,
-                               bounds.reasons);
+                               (outer * heads.rows + t) * heads.width, bounds.magnitudes, bounds.reasons);
         rotate_all(heads, layer.rope, turns);
         renew(heads.data, bounds.magnitudes);
     };
@@ -238,7 +246,7 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     if (options.keys) result.keys = kept("keys", parts.k, k);
     if (options.values) result.values = kept("values", parts.v, v);
 
-    const Visibility visibility = Visibility::prefix(rows.first + rows.count, rows.first);
+    const Visibility visibility = Visibility::prefix(rows.first + rows.count, rows.first, layer.length);
     if (parts.attends) {
         const Attention<N> attention = attention_of(layer, parts, visibility);
         const Operand q_operand = operand_of(std::move(q), layer.head_width);
@@ -247,8 +255,9 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
         const BoundedAttention<N> attended =
             bound_attention(model, attention, {&q_operand, &k_operand, &v_operand}, options.weights);
         if (options.weights)
-            result.weights = judged_of("weights", {layer.batch, layer.heads, rows.count, rows.first + rows.count},
-                                       attended.weights, attended.weights_allowed, answer_error);
+            result.weights =
+                judged_of("weights", {layer.batch, layer.heads, rows.count, rows.first + rows.count},
+                          attended.weights, attended.weights_allowed, answer_error);
         if (options.y) {
             const std::vector<N> y = merge(attended.mixed, weights.wo, layer.width, Formulation::definition);
             const Allowed allowed = bound_merge(model, layer, attended, y);
@@ -269,7 +278,8 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     rotate_all(again.k, layer.rope, again.k_turns);
     double worst = 0;
     if (options.keys) worst = std::max(worst, widen(result.keys, kept_rows(again.k, again.first_kv, rows)));
-    if (options.values) worst = std::max(worst, widen(result.values, kept_rows(again.v, again.first_kv, rows)));
+    if (options.values)
+        worst = std::max(worst, widen(result.values, kept_rows(again.v, again.first_kv, rows)));
     if (again.attends) {
         const BoundedAttention<N2> attended =
             attend_again(attention_of(layer, again, visibility), options.weights);

@@ -18,7 +18,9 @@ std::vector<std::int64_t> positions_of(const Rotary& rotary) {
     return positions;
 }
 
-bool has_tables(const Rotary& rotary) { return !rotary.cosines.empty() || !rotary.sines.empty(); }
+bool has_tables(const Rotary& rotary) {
+    return !rotary.cosines.empty() || !rotary.sines.empty();
+}
 
 // The turns of every batch and row, [batch · length, pairs], by angle or out of the given tables.
 template <class N>
@@ -65,28 +67,31 @@ std::expected<RotaryJudgement, Error> judge(const Rotary& rotary, const Arithmet
     const Model model(arithmetic, 1);
     const std::vector<std::int64_t> positions = positions_of(rotary);
     const Turns<Real> turns = turns_of<Real>(rotary, positions, Formulation::definition);
-    const std::vector<Upper> kappas = has_tables(rotary) ? table_errors(model, turns)
-                                                         : turn_errors(model, rotary.rope, positions);
+    const std::vector<Upper> kappas =
+        has_tables(rotary) ? table_errors(model, turns) : turn_errors(model, rotary.rope, positions);
 
     Magnitudes magnitudes = inputs_of(model, rotary.x);
     std::vector<NoBound> reasons;
     for (const double value : rotary.x)
-        reasons.push_back(std::fabs(value) > model.largest_stored() ? NoBound::input_overflow : NoBound::none);
+        reasons.push_back(std::fabs(value) > model.largest_stored() ? NoBound::input_overflow
+                                                                    : NoBound::none);
     for (std::size_t b = 0; b < rotary.batch; ++b)
         for (std::size_t h = 0; h < rotary.heads; ++h)
             for (std::size_t t = 0; t < rotary.length; ++t) {
                 const std::size_t row = (b * rotary.length + t) * turns.pairs;
                 bound_rotation(model, rotary.rope, turns.cosines.data() + row, turns.sines.data() + row,
                                kappas.data() + row,
-                               ((b * rotary.heads + h) * rotary.length + t) * rotary.width, magnitudes, reasons);
+                               ((b * rotary.heads + h) * rotary.length + t) * rotary.width, magnitudes,
+                               reasons);
             }
     Allowed allowed;
     for (std::size_t n = 0; n < reasons.size(); ++n)
-        allowed.push(reasons[n] == NoBound::none ? Upper(magnitudes.error[n]) : Upper::infinity(), reasons[n]);
+        allowed.push(reasons[n] == NoBound::none ? Upper(magnitudes.error[n]) : Upper::infinity(),
+                     reasons[n]);
 
     RotaryJudgement result;
-    result.y = judged_of("y", {rotary.batch, rotary.heads, rotary.length, rotary.width}, turned(rotary, turns),
-                         allowed, Upper(arithmetic.answer_error));
+    result.y = judged_of("y", {rotary.batch, rotary.heads, rotary.length, rotary.width},
+                         turned(rotary, turns), allowed, Upper(arithmetic.answer_error));
     result.y.row_axis = 2;
     if (doubt == Doubt::none) return result;
     const Turns<Real100> again = turns_of<Real100>(rotary, positions, Formulation::second);

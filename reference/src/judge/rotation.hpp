@@ -17,7 +17,8 @@ inline std::vector<Upper> turn_errors(const Model& model, const Rope& rope,
     std::vector<Upper> kappas;
     std::vector<Real> frequencies;
     for (std::size_t i = 0; i < rope.width / 2; ++i)
-        frequencies.push_back(pow(Real(rope.base), Real(-static_cast<double>(2 * i)) / static_cast<double>(rope.width)));
+        frequencies.push_back(
+            pow(Real(rope.base), Real(-static_cast<double>(2 * i)) / static_cast<double>(rope.width)));
     for (const std::int64_t position : positions)
         for (std::size_t i = 0; i < frequencies.size(); ++i)
             kappas.push_back(
@@ -25,11 +26,12 @@ inline std::vector<Upper> turn_errors(const Model& model, const Rope& rope,
     return kappas;
 }
 
-// bound_rotation replaces the errors of one head's features, `first` on, by those after the rotation; their exact
-// magnitudes stay those before it until `renew`.
+// bound_rotation replaces the errors of one head's features, `first` on, by those after the rotation; their
+// exact magnitudes stay those before it until `renew`.
 template <class N>
-void bound_rotation(const Model& model, const Rope& rope, const N* cosines, const N* sines, const Upper* kappas,
-                    std::size_t first, Magnitudes& magnitudes, std::vector<NoBound>& reasons) {
+void bound_rotation(const Model& model, const Rope& rope, const N* cosines, const N* sines,
+                    const Upper* kappas, std::size_t first, Magnitudes& magnitudes,
+                    std::vector<NoBound>& reasons) {
     for (std::size_t i = 0; i < rope.width / 2; ++i) {
         const std::size_t a = first + first_of(rope, i);
         const std::size_t b = first + second_of(rope, i);

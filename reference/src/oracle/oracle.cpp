@@ -118,7 +118,8 @@ void score(const Attention<N>& attention, const N* q, std::size_t batch, std::si
 
 // Softmax and mix as they are defined, the largest score taken out first.
 template <class N>
-void mix_by_definition(const Attention<N>& attention, std::size_t batch, std::size_t group, Attended<N>& row) {
+void mix_by_definition(const Attention<N>& attention, std::size_t batch, std::size_t group,
+                       Attended<N>& row) {
     row.maximum = *std::max_element(row.scores.begin(), row.scores.end());
     row.denominator = 0;
     for (const N& value : row.scores) {
@@ -181,14 +182,15 @@ void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, 
     }
 }
 
-#define ATTEST_REFERENCE_ORACLE(N)                                                                                 \
-    template N dot<N>(const N*, const N*, std::size_t, Formulation);                                               \
-    template Heads<N> project<N>(const std::vector<N>&, std::size_t, std::size_t, const std::vector<N>&,           \
-                                 std::size_t, std::size_t, std::size_t, Rows, Formulation);                        \
-    template std::vector<N> merge<N>(const Heads<N>&, const std::vector<N>&, std::size_t, Formulation);            \
-    template Turns<N> turn_by<N>(const Rope&, std::span<const std::int64_t>, Formulation);                         \
-    template void rotate<N>(N*, const Rope&, const N*, const N*);                                                  \
-    template void attend<N>(const Attention<N>&, std::size_t, std::size_t, std::size_t, Formulation, Attended<N>&);
+#define ATTEST_REFERENCE_ORACLE(N)                                                                       \
+    template N dot<N>(const N*, const N*, std::size_t, Formulation);                                     \
+    template Heads<N> project<N>(const std::vector<N>&, std::size_t, std::size_t, const std::vector<N>&, \
+                                 std::size_t, std::size_t, std::size_t, Rows, Formulation);              \
+    template std::vector<N> merge<N>(const Heads<N>&, const std::vector<N>&, std::size_t, Formulation);  \
+    template Turns<N> turn_by<N>(const Rope&, std::span<const std::int64_t>, Formulation);               \
+    template void rotate<N>(N*, const Rope&, const N*, const N*);                                        \
+    template void attend<N>(const Attention<N>&, std::size_t, std::size_t, std::size_t, Formulation,     \
+                            Attended<N>&);
 
 ATTEST_REFERENCE_ORACLE(Real)
 ATTEST_REFERENCE_ORACLE(Real100)

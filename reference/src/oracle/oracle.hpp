@@ -1,12 +1,13 @@
 // Attention from its definition, in any number type.
 //
-// Every stage exists in two formulations that share no line beyond the loops around them: the definition, and a
-// second way to the same number. The judge evaluates the first in fifty digits and the second in a hundred.
+// Every stage exists in two formulations that share no line beyond the loops around them: the definition, and
+// a second way to the same number. The judge evaluates the first in fifty digits and the second in a hundred.
 //
 //     stage        definition                              second
 //     projection   products summed from the first          from the last
 //     rotation     cos and sin of p / base^(2i/w)          by the tangent of half of p·exp(−(2i/w) ln base)
-//     attention    exp(score − max), summed and mixed      one walk from the last key, rescaled when the maximum rises
+//     attention    exp(score − max), summed and mixed      one walk from the last key, rescaled when the
+//     maximum rises
 //
 // Cost: one multiply-add a term. Nothing is skipped: a caller selects rows.
 #pragma once
@@ -35,7 +36,9 @@ struct Heads {
     Heads() = default;
     Heads(std::size_t b, std::size_t h, std::size_t r, std::size_t w)
         : batch(b), heads(h), rows(r), width(w), data(b * h * r * w) {}
-    N* at(std::size_t b, std::size_t h, std::size_t r) { return data.data() + ((b * heads + h) * rows + r) * width; }
+    N* at(std::size_t b, std::size_t h, std::size_t r) {
+        return data.data() + ((b * heads + h) * rows + r) * width;
+    }
     const N* at(std::size_t b, std::size_t h, std::size_t r) const {
         return data.data() + ((b * heads + h) * rows + r) * width;
     }
@@ -51,15 +54,17 @@ std::vector<N> to_reals(std::span<const double> values) {
 template <class N>
 N dot(const N* a, const N* b, std::size_t length, Formulation formulation);
 
-// project gives w·x for rows [first, first + rows) of x [batch, length, width], split into heads: feature f of
-// head h is row h·head_width + f of w.
+// project gives w·x for rows [first, first + rows) of x [batch, length, width], split into heads: feature f
+// of head h is row h·head_width + f of w.
 template <class N>
 Heads<N> project(const std::vector<N>& x, std::size_t batch, std::size_t length, const std::vector<N>& w,
-                 std::size_t width, std::size_t heads, std::size_t head_width, Rows rows, Formulation formulation);
+                 std::size_t width, std::size_t heads, std::size_t head_width, Rows rows,
+                 Formulation formulation);
 
 // merge gives wo·(the heads of a row, one after the other), in C order [batch, rows, width].
 template <class N>
-std::vector<N> merge(const Heads<N>& mixed, const std::vector<N>& wo, std::size_t width, Formulation formulation);
+std::vector<N> merge(const Heads<N>& mixed, const std::vector<N>& wo, std::size_t width,
+                     Formulation formulation);
 
 // Turns holds the cosine and sine of every pair for every row, [rows, pairs].
 template <class N>

@@ -5,9 +5,10 @@
 
 namespace attest::reference {
 
-Visibility Visibility::prefix(std::size_t columns, std::size_t first) {
+Visibility Visibility::prefix(std::size_t columns, std::size_t first, std::size_t total) {
     Visibility visibility;
     visibility.columns_ = columns;
+    visibility.total_ = total;
     visibility.causal_ = true;
     visibility.offsets_ = {0};
     visibility.first_row_ = first;
@@ -16,7 +17,7 @@ Visibility Visibility::prefix(std::size_t columns, std::size_t first) {
 
 Visibility Visibility::of(const Core& core, double lowest) {
     Visibility visibility;
-    visibility.columns_ = core.past + core.keys;
+    visibility.columns_ = visibility.total_ = core.past + core.keys;
     visibility.causal_ = core.causal;
     visibility.lengths_ = core.kv_lengths;
     visibility.lowest_ = lowest;
@@ -64,8 +65,7 @@ void Visibility::see(std::size_t batch, std::size_t head, std::size_t row, Seen&
     const auto cut = [&end](std::int64_t limit) {
         end = limit <= 0 ? 0 : std::min(end, static_cast<std::size_t>(limit));
     };
-    if (causal_)
-        cut(static_cast<std::int64_t>(row) + offsets_[offsets_.size() == 1 ? 0 : batch] + 1);
+    if (causal_) cut(static_cast<std::int64_t>(row) + offsets_[offsets_.size() == 1 ? 0 : batch] + 1);
     if (!lengths_.empty()) cut(lengths_[batch]);
     if (mask_.values != nullptr) end = std::min(end, mask_.column_count);
     if (bias_.values != nullptr) end = std::min(end, bias_.column_count);

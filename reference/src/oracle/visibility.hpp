@@ -20,15 +20,19 @@ struct Seen {
 class Visibility {
   public:
     // Causal over a prefix: row i, at index first + i of the prefix, sees columns 0 … first + i of `columns`.
-    static Visibility prefix(std::size_t columns, std::size_t first);
+    // The prefix is part of `total` rows.
+    static Visibility prefix(std::size_t columns, std::size_t first, std::size_t total);
 
-    // By the core's rules: causal offset, key lengths, mask, bias. `lowest` is what a bias must exceed to add.
+    // By the core's rules: causal offset, key lengths, mask, bias. `lowest` is what a bias must exceed to
+    // add.
     static Visibility of(const Core& core, double lowest);
 
     // from_row gives the same for a selection whose row 0 is row `first` here.
     Visibility from_row(std::size_t first) const;
 
     std::size_t columns() const noexcept { return columns_; }
+    // What a kernel that sums over hidden columns too would sum over.
+    std::size_t total() const noexcept { return total_; }
 
     // see fills `seen` for row `row` of batch `batch` and head `head`.
     void see(std::size_t batch, std::size_t head, std::size_t row, Seen& seen) const;
@@ -45,6 +49,7 @@ class Visibility {
     static Spread spread(const Broadcast& tensor, std::size_t columns);
 
     std::size_t columns_ = 0;
+    std::size_t total_ = 0;
     bool causal_ = false;
     std::vector<std::int64_t> offsets_;  // one for all batches, or one a batch
     std::vector<std::int64_t> lengths_;  // empty, or one a batch

@@ -23,15 +23,28 @@ std::vector<double> numbers(Random& random, std::size_t count, Number number, do
         switch (family) {
             case 0:
             case 1:
-            case 2: value = random.normal(); break;
-            case 3: value = 2 * random.uniform() - 1; break;
-            case 4: value = random.sign() * std::exp2(-12 * random.uniform()); break;
-            case 5: value = (n % 2 == 0 ? 1 : -1) * (1 + random.uniform() / 64); break;
-            case 6: value = random.chance(3) ? random.normal() : std::ldexp(random.normal(), -20); break;
-            default: value = 1 + 0x1p-3 * static_cast<double>(random.below(8)); break;
+            case 2:
+                value = random.normal();
+                break;
+            case 3:
+                value = 2 * random.uniform() - 1;
+                break;
+            case 4:
+                value = random.sign() * std::exp2(-12 * random.uniform());
+                break;
+            case 5:
+                value = (n % 2 == 0 ? 1 : -1) * (1 + random.uniform() / 64);
+                break;
+            case 6:
+                value = random.chance(3) ? random.normal() : std::ldexp(random.normal(), -20);
+                break;
+            default:
+                value = 1 + 0x1p-3 * static_cast<double>(random.below(8));
+                break;
         }
         values[n] = value * size;
-        if (random.chance(400)) values[n] = random.sign() * format.smallest * static_cast<double>(random.below(5));
+        if (random.chance(400))
+            values[n] = random.sign() * format.smallest * static_cast<double>(random.below(5));
         if (random.chance(400)) values[n] = random.sign() * format.normal * random.uniform();
         if (random.chance(100)) values[n] = 0;
     }
@@ -47,15 +60,18 @@ void hold(Machine& machine, Random& random, std::vector<double>& values) {
 
 Arithmetic draw_arithmetic(Random& random, Number number) {
     if (number == Number::f64 || number == Number::f32)
-        if (random.chance(4)) return number == Number::f64 ? Arithmetic::attest<double>() : Arithmetic::attest<float>();
+        if (random.chance(4))
+            return number == Number::f64 ? Arithmetic::attest<double>() : Arithmetic::attest<float>();
     Arithmetic told = Arithmetic::foreign(number);
     if (random.chance(4)) told.accumulate = told.softmax_precision = told.weights_type = number;
     if (random.chance(4)) told.softmax_precision = number;
     if (random.chance(3)) told.weights_type = number;
-    if (random.chance(3) && number == Number::f32) told.weights_type = random.one_of({Number::bf16, Number::f16});
-    told.weights_stored = random.one_of({WeightsStored::not_told, WeightsStored::before, WeightsStored::after});
-    told.summation.kind = random.one_of({Summation::Kind::any, Summation::Kind::any, Summation::Kind::blocked,
-                                         Summation::Kind::pairwise});
+    if (random.chance(3) && number == Number::f32)
+        told.weights_type = random.one_of({Number::bf16, Number::f16});
+    told.weights_stored =
+        random.one_of({WeightsStored::not_told, WeightsStored::before, WeightsStored::after});
+    told.summation.kind = random.one_of(
+        {Summation::Kind::any, Summation::Kind::any, Summation::Kind::blocked, Summation::Kind::pairwise});
     if (told.summation.kind == Summation::Kind::blocked) told.summation.block = 1 + random.below(8);
     told.passes.kind = random.one_of({Passes::Kind::any, Passes::Kind::two_pass, Passes::Kind::two_pass,
                                       Passes::Kind::online, Passes::Kind::split});
@@ -72,15 +88,16 @@ Arithmetic draw_arithmetic(Random& random, Number number) {
 
 std::string describe(const Arithmetic& told, const Choices& choices) {
     std::ostringstream out;
-    out << "arithmetic " << name_of(told.arithmetic) << " accumulate " << name_of(told.accumulate) << " softmax "
-        << name_of(told.softmax_precision) << " weights " << name_of(told.weights_type) << " stored "
-        << int(told.weights_stored) << " summation " << int(told.summation.kind) << ":" << told.summation.block
-        << " passes " << int(told.passes.kind) << ":" << told.passes.size << " exponent " << int(told.exponent)
-        << " scaled " << int(told.scaled) << " exp_ulps " << told.exp_ulps << " angles " << int(told.rope_angles)
-        << " rounding " << int(told.rounding) << " subnormals " << int(told.subnormals) << " | dots "
-        << int(choices.dots) << " positions " << int(choices.positions) << " block " << choices.block << " passes "
-        << int(choices.passes) << ":" << choices.pass_size << " backwards " << choices.backwards << " base_two "
-        << choices.base_two << ":" << choices.argument << " scaled " << int(choices.scaled) << " divided_before "
+    out << "arithmetic " << name_of(told.arithmetic) << " accumulate " << name_of(told.accumulate)
+        << " softmax " << name_of(told.softmax_precision) << " weights " << name_of(told.weights_type)
+        << " stored " << int(told.weights_stored) << " summation " << int(told.summation.kind) << ":"
+        << told.summation.block << " passes " << int(told.passes.kind) << ":" << told.passes.size
+        << " exponent " << int(told.exponent) << " scaled " << int(told.scaled) << " exp_ulps "
+        << told.exp_ulps << " angles " << int(told.rope_angles) << " rounding " << int(told.rounding)
+        << " subnormals " << int(told.subnormals) << " | dots " << int(choices.dots) << " positions "
+        << int(choices.positions) << " block " << choices.block << " passes " << int(choices.passes) << ":"
+        << choices.pass_size << " backwards " << choices.backwards << " base_two " << choices.base_two << ":"
+        << choices.argument << " scaled " << int(choices.scaled) << " divided_before "
         << choices.divided_before << " reciprocal " << choices.reciprocal << " weights_before "
         << choices.weights_before;
     return out.str();
@@ -96,7 +113,9 @@ void look(Trial& trial, const Judged& judged, const std::vector<double>& got) {
         // A NaN or infinity where nothing was promised is no violation.
         bool promised = false;
         for (std::size_t n = 0; n < got.size(); ++n)
-            if (std::isfinite(judged.allowed[n]) && !(magnitude_up(Real(Real(got[n]) - judged.exact[n])) <= judged.allowed[n])) promised = true;
+            if (std::isfinite(judged.allowed[n]) &&
+                !(magnitude_up(Real(Real(got[n]) - judged.exact[n])) <= judged.allowed[n]))
+                promised = true;
         if (!promised) return;
         trial.violated = true;
         out << " VIOLATED " << judged.name << place_text(comparison.first_wrong.place) << " got "
@@ -109,8 +128,10 @@ void look(Trial& trial, const Judged& judged, const std::vector<double>& got) {
 Trial attack_core(Random& random, Number number) {
     const Arithmetic told = draw_arithmetic(random, number);
     const Choices choices = draw(told, random);
-    Machine machine(told, random, random.one_of({Bias::none, Bias::up, Bias::down, Bias::random}), random.chance(2));
-    Core core{.batch = 1, .heads = 1, .kv_heads = 1, .length = 1, .width = 1 + random.below(12), .value_width = 2};
+    Machine machine(told, random, random.one_of({Bias::none, Bias::up, Bias::down, Bias::random}),
+                    random.chance(2));
+    Core core{
+        .batch = 1, .heads = 1, .kv_heads = 1, .length = 1, .width = 1 + random.below(12), .value_width = 2};
     core.keys = random.chance(8) ? 64 + random.below(80) : 1 + random.below(12);
     const double size = random.one_of({1.0, 1.0, 1.0, 0.25, 4.0, 16.0, 0x1p-30, 0x1p-60});
     std::vector<double> q = numbers(random, core.width, number, size);
@@ -158,7 +179,8 @@ Trial attack_core(Random& random, Number number) {
 Trial attack_layer(Random& random, Number number) {
     const Arithmetic told = draw_arithmetic(random, number);
     const Choices choices = draw(told, random);
-    Machine machine(told, random, random.one_of({Bias::none, Bias::up, Bias::down, Bias::random}), random.chance(2));
+    Machine machine(told, random, random.one_of({Bias::none, Bias::up, Bias::down, Bias::random}),
+                    random.chance(2));
     Layer layer{.batch = 1, .length = 1 + random.below(6), .width = 1 + random.below(10)};
     layer.kv_heads = 1 + random.below(2);
     layer.heads = layer.kv_heads * (1 + random.below(2));

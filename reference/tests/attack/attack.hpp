@@ -1,5 +1,5 @@
-// Attacks on the bound: one trial draws an arithmetic, a problem, and a kernel the arithmetic covers, runs it and
-// compares its answer with what it is allowed.
+// Attacks on the bound: one trial draws an arithmetic, a problem, and a kernel the arithmetic covers, runs it
+// and compares its answer with what it is allowed.
 #pragma once
 
 #include <attest/reference/arithmetic.hpp>

@@ -26,7 +26,8 @@ class Summer {
     double sum(const std::vector<Term>& terms) {
         const std::size_t count = terms.size();
         switch (order_) {
-            case Order::forward: return in_order(terms, 0, count, 1);
+            case Order::forward:
+                return in_order(terms, 0, count, 1);
             case Order::backward: {
                 const std::vector<Term> reversed(terms.rbegin(), terms.rend());
                 return in_order(reversed, 0, count, 1);
@@ -34,20 +35,22 @@ class Summer {
             case Order::blocked: {
                 double total = 0;
                 for (std::size_t first = 0; first < count; first += block_)
-                    total = machine_.add(type_, total, in_order(terms, first, std::min(count, first + block_), 1));
+                    total = machine_.add(type_, total,
+                                         in_order(terms, first, std::min(count, first + block_), 1));
                 return total;
             }
-            case Order::pairwise: return halves(terms, 0, count, false);
-            case Order::random_tree: return halves(terms, 0, count, true);
-            case Order::lanes: return over_positions_ ? folded_blocks(terms) : folded_lanes(terms);
+            case Order::pairwise:
+                return halves(terms, 0, count, false);
+            case Order::random_tree:
+                return halves(terms, 0, count, true);
+            case Order::lanes:
+                return over_positions_ ? folded_blocks(terms) : folded_lanes(terms);
         }
         return 0;
     }
 
   private:
-    double leaf(const Term& term) {
-        return term.product ? machine_.multiply(type_, term.a, term.b) : term.a;
-    }
+    double leaf(const Term& term) { return term.product ? machine_.multiply(type_, term.a, term.b) : term.a; }
     double in_order(const std::vector<Term>& terms, std::size_t first, std::size_t last, std::size_t step) {
         double total = 0;
         for (std::size_t n = first; n < last; n += step)
@@ -62,9 +65,9 @@ class Summer {
         std::size_t half = 1;
         while (half * 2 < last - first)
             half *= 2;
-        const std::size_t middle =
-            first + (anywhere ? 1 + machine_.random().below(last - first - 1) : half);
-        return machine_.add(type_, halves(terms, first, middle, anywhere), halves(terms, middle, last, anywhere));
+        const std::size_t middle = first + (anywhere ? 1 + machine_.random().below(last - first - 1) : half);
+        return machine_.add(type_, halves(terms, first, middle, anywhere),
+                            halves(terms, middle, last, anywhere));
     }
     // The library's order: DESIGN contract 4's proposal.
     double folded_lanes(const std::vector<Term>& terms) {
@@ -113,8 +116,12 @@ class Row {
         weights.assign(scores_.size(), 0);
         if (scores_.empty()) return;
         switch (choices_.passes) {
-            case Passes::Kind::online: online(); break;
-            case Passes::Kind::split: split(); break;
+            case Passes::Kind::online:
+                online();
+                break;
+            case Passes::Kind::split:
+                split();
+                break;
             default: {
                 const Part part = two_pass(0, scores_.size(), true);
                 mixed = part.mixed;
@@ -137,8 +144,8 @@ class Row {
     Number accumulate() const { return machine_.told().accumulate; }
     Number weights_type() const { return machine_.told().weights_type; }
 
-    // A weight, or what a maximum's rise shrinks by. The rise is always a difference of two numbers formed alike,
-    // exactly 0 when there is none: fused with one of its products it would be no 0 (PROOF §2.4).
+    // A weight, or what a maximum's rise shrinks by. The rise is always a difference of two numbers formed
+    // alike, exactly 0 when there is none: fused with one of its products it would be no 0 (PROOF §2.4).
     double weight(double score, double maximum, bool shrinks = false) {
         const Number type = softmax();
         if (!choices_.base_two) return machine_.exponential(machine_.add(type, score, -maximum), false);
@@ -246,7 +253,8 @@ class Row {
         double top = -std::numeric_limits<double>::infinity();
         for (std::size_t first = 0; first < count; first += each) {
             parts.push_back(two_pass(first, std::min(count, first + each), false));
-            sums.push_back(machine_.add(type, parts.back().maximum, machine_.logarithm(parts.back().denominator)));
+            sums.push_back(
+                machine_.add(type, parts.back().maximum, machine_.logarithm(parts.back().denominator)));
             top = std::max(top, sums.back());
         }
         double total = 0;
@@ -317,8 +325,8 @@ double scale_of(Machine& machine, std::size_t width) {
 }
 
 // The cosine and sine of one pair, as tables or angles of the told precision give them.
-void turn(Machine& machine, const Choices& choices, const Rope& rope, double position, std::size_t pair, double& c,
-          double& s) {
+void turn(Machine& machine, const Choices& choices, const Rope& rope, double position, std::size_t pair,
+          double& c, double& s) {
     const Number stored = machine.told().arithmetic;
     if (choices.angles == RopeAngles::exact) {
         const Real angle = Real(position) / pow(Real(rope.base), Real(2 * pair) / Real(rope.width));
@@ -327,7 +335,8 @@ void turn(Machine& machine, const Choices& choices, const Rope& rope, double pos
         return;
     }
     const Number type = choices.angles == RopeAngles::f64 ? Number::f64 : Number::f32;
-    const double exponent = machine.divide(type, static_cast<double>(2 * pair), static_cast<double>(rope.width));
+    const double exponent =
+        machine.divide(type, static_cast<double>(2 * pair), static_cast<double>(rope.width));
     const double logarithm = machine.rounded(type, std::log(rope.base));
     const double power = machine.rounded(type, std::exp(machine.multiply(type, exponent, logarithm)));
     const double angle =
@@ -336,7 +345,8 @@ void turn(Machine& machine, const Choices& choices, const Rope& rope, double pos
     s = machine.rounded(stored, machine.rounded(type, std::sin(angle)));
 }
 
-void rotate_row(Machine& machine, const Choices& choices, const Rope& rope, double position, double* features) {
+void rotate_row(Machine& machine, const Choices& choices, const Rope& rope, double position,
+                double* features) {
     const Number type = machine.told().arithmetic;
     for (std::size_t i = 0; i < rope.width / 2; ++i) {
         double c = 0, s = 0;
@@ -364,24 +374,31 @@ Choices draw(const Arithmetic& told, Random& random) {
     switch (told.summation.kind) {
         case Summation::Kind::any:
             choices.block = 1 + random.below(9);
-            choices.dots = random.one_of({Order::forward, Order::backward, Order::blocked, Order::pairwise,
-                                          Order::random_tree});
-            choices.positions = random.one_of({Order::forward, Order::backward, Order::blocked, Order::pairwise,
-                                               Order::random_tree});
+            choices.dots = random.one_of(
+                {Order::forward, Order::backward, Order::blocked, Order::pairwise, Order::random_tree});
+            choices.positions = random.one_of(
+                {Order::forward, Order::backward, Order::blocked, Order::pairwise, Order::random_tree});
             break;
-        case Summation::Kind::blocked: choices.dots = choices.positions = Order::blocked; break;
-        case Summation::Kind::pairwise: choices.dots = choices.positions = Order::pairwise; break;
-        case Summation::Kind::attest: choices.dots = choices.positions = Order::lanes; break;
+        case Summation::Kind::blocked:
+            choices.dots = choices.positions = Order::blocked;
+            break;
+        case Summation::Kind::pairwise:
+            choices.dots = choices.positions = Order::pairwise;
+            break;
+        case Summation::Kind::attest:
+            choices.dots = choices.positions = Order::lanes;
+            break;
     }
     const bool any_pass = told.passes.kind == Passes::Kind::any;
-    choices.passes = any_pass ? random.one_of({Passes::Kind::two_pass, Passes::Kind::online, Passes::Kind::split})
-                              : told.passes.kind;
+    choices.passes = any_pass
+                         ? random.one_of({Passes::Kind::two_pass, Passes::Kind::online, Passes::Kind::split})
+                         : told.passes.kind;
     choices.pass_size = told.passes.size != 0 ? told.passes.size : 1 + random.below(4);
     choices.backwards = random.chance(2);
     choices.base_two = told.exponent == Exponent::two || (told.exponent == Exponent::any && random.chance(2));
     choices.argument = static_cast<unsigned>(random.below(3));
-    choices.scaled = told.scaled == Scaled::any ? random.one_of({Scaled::score, Scaled::q, Scaled::both})
-                                                : told.scaled;
+    choices.scaled =
+        told.scaled == Scaled::any ? random.one_of({Scaled::score, Scaled::q, Scaled::both}) : told.scaled;
     const bool own = told.summation.kind == Summation::Kind::attest;
     choices.divided_before = !own && random.chance(2) && choices.passes != Passes::Kind::online;
     choices.reciprocal = !own && random.chance(2);
@@ -413,8 +430,8 @@ CoreAnswer run(const Core& core, const Choices& choices, Machine& machine) {
                 for (double& bias : seen.biases)
                     bias = machine.stored(bias);
                 const double* const query = q.data() + ((b * core.heads + h) * core.length + i) * core.width;
-                row.run(scores_of(machine, choices, query, keys, core.width, scale, softcap, seen.biases), values,
-                        core.value_width);
+                row.run(scores_of(machine, choices, query, keys, core.width, scale, softcap, seen.biases),
+                        values, core.value_width);
                 answer.y.insert(answer.y.end(), row.mixed.begin(), row.mixed.end());
                 std::vector<double> spread(core.keys, 0);
                 for (std::size_t n = 0; n < seen.columns.size(); ++n)
@@ -439,8 +456,8 @@ LayerAnswer run(const Layer& layer, const Choices& choices, Machine& machine) {
                         features[f] = dot(machine, choices, w.data() + (h * d + f) * layer.width,
                                           x.data() + (b * layer.length + t) * layer.width, layer.width);
                     if (turned)
-                        rotate_row(machine, choices, layer.rope, static_cast<double>(layer.first_position + t),
-                                   features);
+                        rotate_row(machine, choices, layer.rope,
+                                   static_cast<double>(layer.first_position + t), features);
                 }
         return result;
     };
@@ -448,8 +465,13 @@ LayerAnswer run(const Layer& layer, const Choices& choices, Machine& machine) {
     LayerAnswer answer;
     answer.keys = project_heads(wk, layer.kv_heads, true);
     answer.values = project_heads(wv, layer.kv_heads, false);
-    Core core{.batch = layer.batch, .heads = layer.heads, .kv_heads = layer.kv_heads, .length = layer.length,
-              .keys = layer.length, .width = d, .value_width = d};
+    Core core{.batch = layer.batch,
+              .heads = layer.heads,
+              .kv_heads = layer.kv_heads,
+              .length = layer.length,
+              .keys = layer.length,
+              .width = d,
+              .value_width = d};
     core.q = q;
     core.k = answer.keys;
     core.v = answer.values;

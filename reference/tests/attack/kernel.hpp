@@ -18,9 +18,9 @@ struct Choices {
     std::uint64_t block = 0;
     Passes::Kind passes = Passes::Kind::two_pass;
     std::uint64_t pass_size = 0;
-    bool backwards = false;       // keys are walked from the last
+    bool backwards = false;  // keys are walked from the last
     bool base_two = false;
-    unsigned argument = 0;        // which of the ways to form exp2's argument
+    unsigned argument = 0;  // which of the ways to form exp2's argument
     Scaled scaled = Scaled::score;
     bool divided_before = false;  // weights divided before the mix
     bool reciprocal = false;      // times the reciprocal, not divided

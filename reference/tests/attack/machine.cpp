@@ -24,16 +24,25 @@ double Machine::rounded(Number type, double value) {
     const double place = std::max(std::ldexp(1.0, exponent - format.digits), format.smallest);
     const double places = value / place;
     double whole = std::nearbyint(places);
-    if (told_.rounding == Rounding::faithful) whole = random_.chance(4) ? std::ceil(places) : std::trunc(places);
+    if (told_.rounding == Rounding::faithful)
+        whole = random_.chance(4) ? std::ceil(places) : std::trunc(places);
     const double result = whole * place;
     if (std::fabs(result) > format.largest) return std::copysign(kInfinity, value);
     return flushed(type, result);
 }
 
-double Machine::add(Number type, double a, double b) { return rounded(type, a + b); }
-double Machine::multiply(Number type, double a, double b) { return rounded(type, a * b); }
-double Machine::divide(Number type, double a, double b) { return rounded(type, a / b); }
-double Machine::root(Number type, double a) { return rounded(type, std::sqrt(a)); }
+double Machine::add(Number type, double a, double b) {
+    return rounded(type, a + b);
+}
+double Machine::multiply(Number type, double a, double b) {
+    return rounded(type, a * b);
+}
+double Machine::divide(Number type, double a, double b) {
+    return rounded(type, a / b);
+}
+double Machine::root(Number type, double a) {
+    return rounded(type, std::sqrt(a));
+}
 
 double Machine::multiply_add(Number type, double a, double b, double c) {
     if (!fused_) return add(type, multiply(type, a, b), c);
@@ -43,10 +52,14 @@ double Machine::multiply_add(Number type, double a, double b, double c) {
 // A multiple of the largest error allowed, in [−1, 1].
 double Machine::noise() {
     switch (bias_) {
-        case Bias::none: return 0;
-        case Bias::up: return 1;
-        case Bias::down: return -1;
-        case Bias::random: return random_.sign() * (random_.chance(2) ? 1.0 : random_.uniform());
+        case Bias::none:
+            return 0;
+        case Bias::up:
+            return 1;
+        case Bias::down:
+            return -1;
+        case Bias::random:
+            return random_.sign() * (random_.chance(2) ? 1.0 : random_.uniform());
     }
     return 0;
 }
@@ -66,7 +79,8 @@ double Machine::exponential(double x, bool base_two) {
     double result = rounded(type, exact + noise() * std::floor(room) * unit);
     if (result < 0) result = 0;
     const bool may_flush = !own && type != Number::f16;
-    if (may_flush && result < format.normal && random_.chance(2)) return random_.chance(2) ? 0 : format.normal;
+    if (may_flush && result < format.normal && random_.chance(2))
+        return random_.chance(2) ? 0 : format.normal;
     return flushed(type, result);
 }
 
@@ -75,6 +89,8 @@ double Machine::tangent_hyperbolic(double x) {
     return rounded(type, std::tanh(x) * (1 + noise() * 2 * format_of(type).unit));
 }
 
-double Machine::logarithm(double x) { return rounded(told_.softmax_precision, std::log(x)); }
+double Machine::logarithm(double x) {
+    return rounded(told_.softmax_precision, std::log(x));
+}
 
 }  // namespace attest::reference::attack

@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
     const auto campaign =
         attack::attack_many(target == "core" ? attack::Target::core : attack::Target::layer, *number,
                             std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10));
-    std::printf("%s %s: %llu trials, %llu judged, %llu violations, worst error/bound %.4f (seed %llu)\n", argv[1],
-                argv[2], static_cast<unsigned long long>(campaign.trials),
+    std::printf("%s %s: %llu trials, %llu judged, %llu violations, worst error/bound %.4f (seed %llu)\n",
+                argv[1], argv[2], static_cast<unsigned long long>(campaign.trials),
                 static_cast<unsigned long long>(campaign.judged),
                 static_cast<unsigned long long>(campaign.violations), campaign.worst,
                 static_cast<unsigned long long>(campaign.worst_seed));

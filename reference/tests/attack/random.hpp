@@ -1,5 +1,6 @@
-// Draws for the attack: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014),
-// and every distribution made from its bits here, so that a seed means the same trial under every library.
+// Draws for the attack: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+// 2014), and every distribution made from its bits here, so that a seed means the same trial under every
+// library.
 #pragma once
 
 #include <cmath>

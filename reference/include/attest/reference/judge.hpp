@@ -76,6 +76,7 @@ struct CoreOptions {
 struct CoreJudgement {
     Judged y, weights, present_k, present_v;
     double disagreement = 0;
+    double bias_lowest = 0;  // a bias at or below this hid its key
 };
 
 struct RotaryJudgement {

@@ -73,7 +73,7 @@ struct Core {
     std::optional<Broadcast> mask{};  // nonzero = visible
     // Added to the scores. −∞, or at most −Ω/2 of the arithmetic or of the bias's own type, hides.
     std::optional<Broadcast> bias{};
-    double bias_largest = 0;  // Ω of the type the bias came in; 0: that of the arithmetic
+    double bias_largest = 0;                 // Ω of the type the bias came in; 0: that of the arithmetic
     std::vector<std::int64_t> kv_lengths{};  // [batch] or empty: columns from there on are hidden
     std::optional<double> scale{};           // 1/√width when absent
     std::optional<double> softcap{};         // c·tanh(score/c), before mask and bias

@@ -1,0 +1,174 @@
+#include <attest/reference/verdict.hpp>
+
+#include "bound/outward.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace attest::reference {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+    using F::operator()...;
+};
+
+// An answer kept in a narrower type than it was computed in was rounded once more.
+void store_as(Judged& judged, Number type, const Arithmetic& arithmetic) {
+    if (contains(type, arithmetic.arithmetic)) return;
+    const Format format = format_of(type);
+    const double doubled = arithmetic.rounding == Rounding::faithful ? 2 : 1;
+    const Upper unit(doubled * format.unit);
+    const Upper omega(arithmetic.subnormals == Subnormals::flushed ? format.normal
+                                                                   : doubled * format.smallest);
+    for (std::size_t n = 0; n < judged.allowed.size(); ++n) {
+        const Upper highest = Upper::of(judged.exact[n]) + Upper(judged.allowed[n]);
+        if (highest.value() == 0) continue;
+        Upper allowed = Upper(judged.allowed[n]) + unit * highest + omega;
+        if (!(highest.value() < format.largest)) allowed = Upper::infinity();
+        judged.allowed[n] = allowed.value();
+        if (!allowed.finite() && judged.no_bound == NoBound::none) {
+            judged.no_bound = NoBound::input_overflow;
+            judged.no_bound_at = n;
+        }
+    }
+}
+
+// All judged tensors of a task, with their trials where there is a bank.
+struct Everything {
+    std::vector<Judged> judged;
+    std::map<std::string, std::vector<Trial>> trials;
+    double disagreement = 0;
+};
+
+bool holds_answer(const Task& task, std::string_view name) {
+    return std::any_of(task.answers().begin(), task.answers().end(),
+                       [&](const Answer& answer) { return answer.name == name; });
+}
+
+void store_answers(const Task& task, std::initializer_list<Judged*> judged) {
+    for (Judged* one : judged)
+        for (const Answer& answer : task.answers())
+            if (answer.name == one->name) store_as(*one, answer.type, task.arithmetic());
+}
+
+using Result = std::expected<Everything, Error>;
+
+// `all`: every answer of the kind, not only those the dump holds.
+Result judge_layer(const Task& task, const Layer& layer, bool all) {
+    LayerOptions options;
+    options.y = all || holds_answer(task, "y");
+    options.keys = all || holds_answer(task, "keys");
+    options.values = all || holds_answer(task, "values");
+    options.weights = holds_answer(task, "weights");
+    auto judgement = judge(layer, task.arithmetic(), options);
+    if (!judgement) return std::unexpected(judgement.error());
+    store_answers(task, {&judgement->y, &judgement->keys, &judgement->values, &judgement->weights});
+    Everything everything;
+    if (!all) {
+        Bank bank = try_bank(layer, *judgement, options);
+        everything.trials = {{"y", std::move(bank.y)},
+                             {"keys", std::move(bank.keys)},
+                             {"values", std::move(bank.values)},
+                             {"weights", std::move(bank.weights)}};
+    }
+    everything.disagreement = judgement->disagreement;
+    for (Judged* judged : {&judgement->y, &judgement->keys, &judgement->values, &judgement->weights})
+        if (!judged->name.empty()) everything.judged.push_back(std::move(*judged));
+    return everything;
+}
+
+Result judge_core(const Task& task, const Core& core, bool all) {
+    CoreOptions options;
+    options.weights = holds_answer(task, "weights");
+    auto judgement = judge(core, task.arithmetic(), options);
+    if (!judgement) return std::unexpected(judgement.error());
+    store_answers(task, {&judgement->y, &judgement->weights, &judgement->present_k, &judgement->present_v});
+    Everything everything;
+    if (!all) {
+        Bank bank = try_bank(core, *judgement, options);
+        everything.trials = {{"y", std::move(bank.y)}, {"weights", std::move(bank.weights)}};
+    }
+    everything.disagreement = judgement->disagreement;
+    for (Judged* judged : {&judgement->y, &judgement->weights, &judgement->present_k, &judgement->present_v})
+        if (!judged->name.empty()) everything.judged.push_back(std::move(*judged));
+    return everything;
+}
+
+Result judge_rotary(const Task& task, const Rotary& rotary) {
+    auto judgement = judge(rotary, task.arithmetic());
+    if (!judgement) return std::unexpected(judgement.error());
+    store_answers(task, {&judgement->y});
+    Everything everything;
+    everything.disagreement = judgement->disagreement;
+    everything.judged.push_back(std::move(judgement->y));
+    return everything;
+}
+
+Result judge_all(const Task& task, bool all) {
+    return std::visit(Overloaded{[&](const Layer& layer) { return judge_layer(task, layer, all); },
+                                 [&](const Core& core) { return judge_core(task, core, all); },
+                                 [&](const Rotary& rotary) { return judge_rotary(task, rotary); }},
+                      task.problem());
+}
+
+Outcome outcome_of(const Comparison& comparison) {
+    if (comparison.wrong != 0) return Outcome::wrong;
+    return comparison.unproved != 0 ? Outcome::unproved : Outcome::right;
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) noexcept {
+    switch (outcome) {
+        case Outcome::right:
+            return "right";
+        case Outcome::wrong:
+            return "wrong";
+        case Outcome::unproved:
+            return "unproved";
+    }
+    return "unknown";
+}
+
+std::expected<Verdict, Error> verdict_on(const Task& task) {
+    if (task.answers().empty())
+        return std::unexpected(Error{Error::Code::nothing_to_judge, "", "the dump holds no answer tensor"});
+    auto everything = judge_all(task, false);
+    if (!everything) return std::unexpected(everything.error());
+
+    Verdict verdict;
+    verdict.kind = task.kind();
+    verdict.disagreement = everything->disagreement;
+    verdict.outcome = Outcome::right;
+    std::size_t compared = 0;
+    for (const Answer& answer : task.answers()) {
+        const auto found = std::find_if(everything->judged.begin(), everything->judged.end(),
+                                        [&](const Judged& one) { return one.name == answer.name; });
+        const Judged& judged = *found;
+        TensorVerdict tensor;
+        tensor.name = answer.name;
+        tensor.comparison = compare(judged, answer.values);
+        tensor.no_bound = judged.no_bound;
+        tensor.outcome = outcome_of(tensor.comparison);
+        for (const Trial& trial : everything->trials[answer.name]) {
+            ++tensor.tried;
+            if (!trial.refused) tensor.blind.push_back(trial.wrong);
+        }
+        compared += tensor.comparison.compared;
+        if (tensor.outcome == Outcome::wrong || verdict.outcome == Outcome::right)
+            verdict.outcome = tensor.outcome;
+        verdict.tensors.push_back(std::move(tensor));
+    }
+    if (compared == 0)
+        return std::unexpected(Error{Error::Code::nothing_to_judge, "", "every answer tensor is empty"});
+    return verdict;
+}
+
+std::expected<std::vector<Judged>, Error> expectation(const Task& task) {
+    auto everything = judge_all(task, true);
+    if (!everything) return std::unexpected(everything.error());
+    return std::move(everything->judged);
+}
+
+}  // namespace attest::reference
