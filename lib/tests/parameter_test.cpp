@@ -98,7 +98,7 @@ TEST(AdamW, FollowsTheRecurrence) {
         const std::vector<TensorView<const double>> gradients{row(gradient)};
         ASSERT_TRUE(optimiser.step(gradients));
         for (std::size_t i = 0; i < 2; ++i) {
-            const long double g = gradient[i];
+            const auto g = static_cast<long double>(gradient[i]);
             first[i] = 0.9L * first[i] + 0.1L * g;
             second[i] = 0.99L * second[i] + 0.01L * g * g;
             const long double m = first[i] / (1 - std::pow(0.9L, step));
