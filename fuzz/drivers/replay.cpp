@@ -1,11 +1,49 @@
 // replay [--refuse-vacuous] FILE...|DIR...: runs each case through its law, with any compiler and no fuzzer.
+// replay --shrink FILE: prints the simplest case that still fails.
 #include "attest/case/environment.hpp"
 
+#include "../src/minimise.hpp"
 #include "../src/replay.hpp"
+#include "attest/case/parse.hpp"
+#include "attest/case/print.hpp"
 
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
+
+namespace {
+
+constexpr const char* kUsage =
+    "replay [--refuse-vacuous] FILE...|DIR...\n"
+    "    Runs each case file through the law it names, one line a file.\n"
+    "replay --shrink FILE\n"
+    "    Prints the simplest case that still fails; looks for it for a minute at most.\n"
+    "Exit 0: all right (--shrink: a case was printed). 1: a law fails (--shrink: it does not fail).\n"
+    "2: a file is unreadable, or nothing was checked.\n";
+
+int shrink(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto parsed = attest::cases::parse(text);
+    if (!in.is_open() || !parsed) {
+        std::cerr << "replay: " << path << ": "
+                  << (in.is_open() ? parsed.error().text() : std::string("can't be read")) << '\n';
+        return 2;
+    }
+    const auto smallest =
+        attest::fuzzing::minimise(*parsed, attest::properties::make_attest_subject, std::chrono::seconds(60));
+    if (!smallest) {
+        std::cerr << "replay: " << path << " does not fail\n";
+        return 1;
+    }
+    std::cerr << "replay: " << smallest->tried << " cases tried; the smallest " << smallest->text << '\n';
+    std::cout << attest::cases::print(smallest->one);
+    return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     std::string offender;
@@ -20,11 +58,10 @@ int main(int argc, char** argv) {
         if (word == "--refuse-vacuous") {
             options.refuse_vacuous = true;
         } else if (word == "-h" || word == "--help") {
-            std::cout
-                << "replay [--refuse-vacuous] FILE...|DIR...\n"
-                   "Runs each case file through the law it names, one line a file.\n"
-                   "Exit 0: all right. 1: a law fails. 2: a file is unreadable, or nothing was checked.\n";
+            std::cout << kUsage;
             return 0;
+        } else if (word == "--shrink" && argc == 3 && position == 1) {
+            return shrink(argv[2]);
         } else if (word.starts_with('-')) {
             std::cerr << "replay: unknown option " << word << '\n';
             return 2;

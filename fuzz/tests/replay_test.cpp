@@ -1,10 +1,15 @@
 // Replay must refuse: a library that is wrong, files it can't read, and having checked nothing.
 #include "attest/properties/subject.hpp"
 
+#include "../src/minimise.hpp"
 #include "../src/replay.hpp"
+#include "attest/case/parse.hpp"
+#include "attest/case/print.hpp"
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -90,6 +95,33 @@ TEST_F(Replay, AWrongLibraryIsWrong) {
     EXPECT_EQ(counts.wrong, 1U) << printed_;
     EXPECT_EQ(counts.exit_code(), 1);
     EXPECT_NE(printed_.find("fails"), std::string::npos) << printed_;
+}
+
+TEST_F(Replay, TheSmallestWrongCaseStillFailsAndSaysHow) {
+    options_.make_subject = [] { return std::make_unique<SlightlyWrong>(); };
+    const auto parsed = cases::parse(kGood);
+    ASSERT_TRUE(parsed);
+    const auto smallest = minimise(*parsed, options_.make_subject, std::chrono::seconds(20));
+    ASSERT_TRUE(smallest);
+    EXPECT_LT(smallest->one.steps.size(), parsed->steps.size());
+    EXPECT_EQ(smallest->one.comments.front().rfind("fails at", 0), 0U) << smallest->one.comments.front();
+    EXPECT_EQ(run({write("smallest.case", cases::print(smallest->one))}).wrong, 1U) << printed_;
+    EXPECT_FALSE(minimise(*parsed, make_attest_subject, std::chrono::seconds(20)));
+}
+
+// Whatever ends the process is a failure, with its cause.
+TEST_F(Replay, ADeadlyCaseIsJudgedApart) {
+    const auto parsed = cases::parse(kGood);
+    ASSERT_TRUE(parsed);
+    const auto dies = [] { return std::unique_ptr<Subject>((std::abort(), nullptr)); };
+    const auto hangs = []() -> std::unique_ptr<Subject> {
+        for (;;) {
+            ::pause();
+        }
+    };
+    EXPECT_NE(judge_apart(*parsed, dies, 10)->text.find("dies of"), std::string::npos);
+    EXPECT_NE(judge_apart(*parsed, hangs, 1)->text.find("hangs"), std::string::npos);
+    EXPECT_FALSE(judge_apart(*parsed, make_attest_subject, 10)->failed);
 }
 
 TEST_F(Replay, NothingGivenIsUnusable) {

@@ -1,0 +1,124 @@
+#include "minimise.hpp"
+
+#include "attest/case/parse.hpp"
+#include "attest/properties/draw.hpp"
+#include "attest/properties/laws.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+namespace attest::fuzzing {
+namespace {
+
+constexpr int kHolds = 0;
+constexpr int kFails = 1;
+constexpr unsigned kSecondsForOne = 10;
+
+void write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written <= 0) {
+            return;
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+std::string read_all(int descriptor) {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got = 0; (got = ::read(descriptor, buffer, sizeof buffer)) > 0;) {
+        text.append(buffer, static_cast<std::size_t>(got));
+    }
+    return text;
+}
+
+[[noreturn]] void run_child(const cases::Case& one, const properties::Law& law,
+                            const MakeSubject& make_subject, unsigned seconds, int descriptor) {
+    // The default action of SIGALRM ends the process, and the parent sees by which signal it died.
+    std::signal(SIGALRM, SIG_DFL);
+    ::alarm(seconds);
+    const auto subject = make_subject();
+    const properties::Verdict verdict = law.function(one, *subject);
+    const bool failed = verdict.kind == properties::VerdictKind::fails;
+    write_all(descriptor, verdict.text());
+    ::_exit(failed ? kFails : kHolds);
+}
+
+std::string first_comment(const std::string& text) {
+    std::string line = text.substr(0, text.find('\n'));
+    for (char& c : line) {
+        c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    }
+    while (line.ends_with(' ')) {
+        line.pop_back();
+    }
+    return line;
+}
+
+}  // namespace
+
+std::optional<Ending> judge_apart(const cases::Case& one, const MakeSubject& make_subject, unsigned seconds) {
+    const properties::Law* law = properties::find_law(one.law);
+    int ends[2];
+    if (law == nullptr || ::pipe(ends) != 0) {
+        return std::nullopt;
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::close(ends[0]);
+        run_child(one, *law, make_subject, seconds, ends[1]);
+    }
+    ::close(ends[1]);
+    Ending ending;
+    ending.text = read_all(ends[0]);
+    ::close(ends[0]);
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child) {
+        return std::nullopt;
+    }
+    if (WIFSIGNALED(status)) {
+        const int signal = WTERMSIG(status);
+        ending.text = signal == SIGALRM ? "hangs: more than " + std::to_string(seconds) + " s"
+                                        : std::string("dies of ") + ::strsignal(signal);
+    } else if (WEXITSTATUS(status) != kHolds && WEXITSTATUS(status) != kFails) {
+        ending.text = "dies with exit " + std::to_string(WEXITSTATUS(status));
+    }
+    ending.failed = status != 0;
+    return ending;
+}
+
+std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& make_subject,
+                                  std::chrono::seconds time_limit) {
+    const auto end = std::chrono::steady_clock::now() + time_limit;
+    const auto before = judge_apart(one, make_subject, kSecondsForOne);
+    if (!before || !before->failed) {
+        return std::nullopt;
+    }
+    Minimised best{one, before->text, 1};
+    best.one.comments.clear();
+    for (bool simpler = true; simpler;) {
+        simpler = false;
+        for (const cases::Case& candidate : properties::shrink(best.one)) {
+            if (std::chrono::steady_clock::now() >= end) {
+                break;
+            }
+            ++best.tried;
+            const auto ending = judge_apart(candidate, make_subject, kSecondsForOne);
+            if (ending && ending->failed) {
+                best.one = candidate;
+                best.text = ending->text;
+                simpler = true;
+                break;
+            }
+        }
+    }
+    best.one.comments = {first_comment(best.text)};
+    cases::normalise(best.one);
+    return best;
+}
+
+}  // namespace attest::fuzzing
