@@ -74,4 +74,19 @@ template <>
     return static_cast<float>(std::bit_cast<double>(keep ? bits : bits + step));
 }
 
+/// round_scaled rounds x · 2^−512 to T once, for |x| < 2^−509: for results near or below the least normal
+/// double.
+template <class T>
+inline T round_scaled(DoubleDouble x) {
+    double y = x.high * 0x1p-512;
+    if (std::fabs(x.high) < 0x1p-510) {
+        // y is subnormal, and was rounded with high alone in sight. Where that was a tie low decides.
+        const double rest = std::fma(-y, 0x1p512, x.high);
+        if (std::fabs(rest) == 0x1p-563 && x.low != 0.0 && (rest > 0.0) == (x.low > 0.0)) {
+            y += std::copysign(0x1p-1074, rest);
+        }
+    }
+    return static_cast<T>(y);
+}
+
 }  // namespace attest::detail

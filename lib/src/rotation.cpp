@@ -33,8 +33,6 @@
 namespace attest::detail {
 namespace {
 
-constexpr int kScale = 512;
-
 // What one angle has. The sine is to be divided by 2^512 if scaled.
 struct Angle {
     DoubleDouble cosine;
@@ -123,7 +121,7 @@ Angle angle_of(const Fraction<N>& turns) {
         rest = negate(rest);
     }
     const bool scaled = rest.zero_limbs() >= 16;
-    const DoubleDouble turn_part = to_double_double(rest, scaled ? kScale : 0);
+    const DoubleDouble turn_part = to_double_double(rest, scaled ? 512 : 0);
     const DoubleDouble a = multiply(turn_part, kTwoPi);
     // A scaled angle is below 2^−509: it is its own sine, and its cosine 1.
     DoubleDouble sine = a;
@@ -150,18 +148,6 @@ Angle angle_of(const Fraction<N>& turns) {
         default:
             return {sine, negate(cosine), false};
     }
-}
-
-// x · 2^−512 rounded to T once.
-template <class T>
-T round_scaled(DoubleDouble x) {
-    const double y = x.high * 0x1p-512;
-    if (std::fabs(y) >= 0x1p-1022 || y == 0.0) {
-        return static_cast<T>(y);
-    }
-    // The rounding to a subnormal looked at high alone: step on if low carries the value past the middle.
-    const double rest = std::fma(-y, 0x1p512, x.high) + x.low;
-    return static_cast<T>(std::fabs(rest) > 0x1p-563 ? y + std::copysign(0x1p-1074, rest) : y);
 }
 
 template <class T>

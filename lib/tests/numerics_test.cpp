@@ -163,6 +163,27 @@ TEST(DoubleDoubles, round_to_float_once) {
     EXPECT_EQ(round_to<float>({0.0, 0.0}), 0.0F);
 }
 
+TEST(DoubleDoubles, round_to_subnormals_once) {
+    // Numbers of least subnormals, scaled: ties that the rest decides, and one at the least normal number.
+    const auto rounded = [](double least, double rest) {
+        return round_scaled<double>({least * 0x1p-562, rest}) * 0x1p537 * 0x1p537;
+    };
+    for (const double sign : {1.0, -1.0}) {
+        EXPECT_EQ(rounded(sign * 4.5, 0.0), sign * 4.0);
+        EXPECT_EQ(rounded(sign * 4.5, sign * 0x1p-700), sign * 5.0);
+        EXPECT_EQ(rounded(sign * 4.5, -sign * 0x1p-700), sign * 4.0);
+        EXPECT_EQ(rounded(sign * 5.5, 0.0), sign * 6.0);
+        EXPECT_EQ(rounded(sign * 5.5, sign * 0x1p-700), sign * 6.0);
+        EXPECT_EQ(rounded(sign * 5.5, -sign * 0x1p-700), sign * 5.0);
+        EXPECT_EQ(rounded(sign * 0.5, sign * 0x1p-700), sign * 1.0);
+        EXPECT_EQ(rounded(sign * 5.25, sign * 0x1p-700), sign * 5.0);
+        EXPECT_EQ(rounded(sign * (0x1p52 - 0.5), -sign * 0x1p-700), sign * (0x1p52 - 1.0));
+        EXPECT_EQ(rounded(sign * (0x1p52 - 0.5), sign * 0x1p-700), sign * 0x1p52);
+        EXPECT_EQ(rounded(sign * 0x1.8p53, sign * 0x1p-563), sign * 0x1.8p53);
+    }
+    EXPECT_EQ(round_scaled<float>({0x1p-520, 0.0}), 0.0F);
+}
+
 TEST(DoubleDoubles, sums_and_products_of_exact_cases) {
     const DoubleDouble third = {0x1.5555555555555p-2, 0x1.5555555555555p-56};
     const DoubleDouble one = add(add(third, third), third);

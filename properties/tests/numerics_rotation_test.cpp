@@ -10,6 +10,7 @@
 
 #include <attest/random.hpp>
 
+#include "double_double.hpp"
 #include "numerics_precise.hpp"
 #include "numerics_rotation_table.hpp"
 #include "turns.hpp"
@@ -97,6 +98,54 @@ TEST(RotaryAngles, are_within_their_bound_for_every_base) {
     check_angles<detail::kMostLimbs>(-1074.0, 1023.9, 400);
 }
 
+// The bounds stated in double_double.hpp, cancellation included.
+TEST(DoubleDoubles, sums_and_products_are_within_their_bounds) {
+    SplitMix64 random = SplitMix64::from_seed(31);
+    const auto drawn = [&] {
+        const double high = std::ldexp(next_symmetric(random, 1.0), static_cast<int>(random.next() % 8));
+        return detail::fast_two_sum(high, high * 0x1p-53 * next_symmetric(random, 1.0));
+    };
+    Precise exact(400);
+    Precise other(400);
+    const auto set = [](mpfr_ptr to, detail::DoubleDouble x) {
+        mpfr_set_d(to, x.high, MPFR_RNDN);
+        mpfr_add_d(to, to, x.low, MPFR_RNDN);
+    };
+    // |got − exact| / |exact| in units of u²; `exact` is destroyed.
+    const auto relative = [&](detail::DoubleDouble got) {
+        set(other, got);
+        mpfr_sub(other, other, exact, MPFR_RNDN);
+        mpfr_div(other, other, exact, MPFR_RNDN);
+        return std::fabs(mpfr_get_d(other, MPFR_RNDN)) * 0x1p106;
+    };
+    Worst sums;
+    Worst products;
+    for (int k = 0; k < 300000; ++k) {
+        const detail::DoubleDouble x = drawn();
+        detail::DoubleDouble y = drawn();
+        if (k % 4 == 0) {  // nearly −x
+            y = detail::fast_two_sum(-x.high,
+                                     std::ldexp(next_symmetric(random, 1.0), -static_cast<int>(k / 4 % 110)));
+        }
+        set(exact, x);
+        set(other, y);
+        mpfr_add(exact, exact, other, MPFR_RNDN);
+        if (mpfr_zero_p(exact) == 0) {
+            sums.meet(relative(detail::add(x, y)), x.high);
+        }
+        set(exact, x);
+        set(other, y);
+        mpfr_mul(exact, exact, other, MPFR_RNDN);
+        products.meet(relative(detail::multiply(x, y)), x.high);
+    }
+    std::printf("double-double: sums within %.3f u^2, products within %.3f u^2\n", sums.error,
+                products.error);
+    EXPECT_LE(sums.error, 3.001);
+    EXPECT_LE(products.error, 5.0);
+    EXPECT_GE(sums.error, 1.0);
+    EXPECT_GE(products.error, 1.0);
+}
+
 template <class T>
 class RotaryTables : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
@@ -127,6 +176,26 @@ TYPED_TEST(RotaryTables, strange_bases_are_right_to_half_an_ulp) {
                               0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074, 0x1.8p-1070}) {
         check_table<T>({base, 8, 0, 300, 1, 1});
     }
+}
+
+// Positions that are numerators of convergents of π/2: their sine or cosine is as small as it can be, which
+// no recurrence survives.
+TYPED_TEST(RotaryTables, the_smallest_entries_are_right_to_half_an_ulp) {
+    using T = TypeParam;
+    for (const std::uint64_t position :
+         {std::uint64_t{355}, std::uint64_t{37362253}, std::uint64_t{21053343141},
+          std::uint64_t{214112296674652}, std::uint64_t{18190586279576483},
+          std::uint64_t{2646693125139304345}}) {
+        const std::size_t first = position / detail::kDirectRows * detail::kDirectRows;
+        check_table<T>({1.0, 2, first, detail::kDirectRows, 1, 1});
+    }
+}
+
+// Pairs so slow that the sine of the first positions is subnormal.
+TYPED_TEST(RotaryTables, subnormal_entries_are_right_to_half_an_ulp) {
+    using T = TypeParam;
+    check_table<T>({0x1.fffffffffffffp1023, 2048, 0, 70, 341, 1});
+    check_table<T>({0x1.5p1023, 2048, 0, 5, 93, 1});
 }
 
 }  // namespace
