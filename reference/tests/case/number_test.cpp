@@ -153,6 +153,7 @@ TEST(Number, WidensAsTheHardwareDoesAndKeepsNan) {
     }
     EXPECT_EQ(widen(0x7f800001), 0x7ff0000020000000);  // signalling stays signalling
     EXPECT_FALSE(representable_in_float(0x7ff0000000000001));
+    EXPECT_EQ(narrow(0x7ff0000000000001), 0x7f800001U);  // a payload too low to keep still leaves a NaN
     EXPECT_FALSE(representable_in_float(0x7ff8000000000001));
     EXPECT_FALSE(representable_in_float(bits_of(0x1p-150)));
     EXPECT_FALSE(representable_in_float(bits_of(0x1p128)));

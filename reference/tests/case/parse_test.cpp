@@ -302,6 +302,36 @@ TEST(Parse, MutatedTextsAreReadOrRefused) {
     EXPECT_GT(refused, 20'000U);
 }
 
+// Each list alone fits 1 MiB; together they do not.
+TEST(Check, RefusesWhatWouldPrintTooLong) {
+    Case one;
+    one.steps.assign(3100, {.rank = 3,
+                            .rows = UINT64_MAX,
+                            .batch = UINT64_MAX,
+                            .width = UINT64_MAX,
+                            .expect = std::string(kMaxNameBytes, 'b')});
+    one.heads = one.width = UINT64_MAX;
+    one.head_width = 1;
+    EXPECT_FALSE(check(one));
+    const Set longest = {
+        Tensor::gradient, Tensor::wq, {UINT64_MAX - 1, UINT64_MAX - 1, 0}, 0xbff123456789abcd};
+    one.sets.assign(kMaxSets, longest);
+    ASSERT_GT(print(one).size(), kMaxTextBytes);
+    ASSERT_TRUE(check(one));
+    EXPECT_EQ(check(one)->code, ErrorCode::TextTooLong);
+    one.steps.clear();
+    EXPECT_FALSE(check(one));
+}
+
+// A feature count beyond 64 bits must not wrap round to a small one.
+TEST(Check, SetsOfAVirtualTensorStayInside) {
+    Case one;
+    one.heads = one.head_width = 1ULL << 32;
+    one.sets = {{Tensor::wq, Tensor::wq, {UINT64_MAX - 1, 7, 0}, 0}};
+    EXPECT_FALSE(check(one));
+    EXPECT_EQ(parse(print(one)), one);
+}
+
 TEST(Check, RefusesWhatNoTextSays) {
     const auto code = [](const Case& one) {
         const auto error = check(one);

@@ -120,6 +120,11 @@ TEST(Variants, DifferAtEveryEnd) {
             ASSERT_EQ(variant_of(one, variant) == one, same) << to_text(variant) << "\n" << print(one);
         }
     }
+    Case most;
+    most.width = most.head_width = most.rope.positions = UINT64_MAX;
+    EXPECT_EQ(variant_of(most, Variant::wider).width, UINT64_MAX - 1);
+    EXPECT_EQ(variant_of(most, Variant::head_width).head_width, UINT64_MAX - 1);
+    EXPECT_EQ(variant_of(most, Variant::positions).rope.positions, UINT64_MAX - 1);
     Case single;
     single.heads = single.kv_heads = 1;
     EXPECT_EQ(variant_of(single, Variant::kv_heads).heads, 2U);

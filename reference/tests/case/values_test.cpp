@@ -126,6 +126,9 @@ TEST(Values, VirtualGeometryIsATypedRefusal) {
     EXPECT_EQ(code(one, Tensor::x), "TooManyElements");
     one.batch = 0;
     EXPECT_EQ(code(one, Tensor::x), "filled 0");
+    one.batch = 1ULL << 63;  // a zero behind an overflow leaves nothing to fill either
+    one.width = 0;
+    EXPECT_EQ(code(one, Tensor::x), "filled 0");
     one = small(ElementType::float64, Filling::normal);
     one.heads = one.head_width = 1ULL << 32;
     EXPECT_EQ(code(one, Tensor::wq), "ShapeOverflow");
