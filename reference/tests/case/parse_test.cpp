@@ -305,7 +305,7 @@ TEST(Parse, MutatedTextsAreReadOrRefused) {
 // Each list alone fits 1 MiB; together they do not.
 TEST(Check, RefusesWhatWouldPrintTooLong) {
     Case one;
-    one.steps.assign(3100, {.rank = 3,
+    one.steps.assign(3500, {.rank = 3,
                             .rows = UINT64_MAX,
                             .batch = UINT64_MAX,
                             .width = UINT64_MAX,
