@@ -56,4 +56,33 @@ if(ATTEST_BUILD_TESTS)
     add_executable(attest-attack tests/attack/main.cpp)
     attest_target(attest-attack)
     target_link_libraries(attest-attack PRIVATE attest_attack)
+
+    attest_unit_test(
+        reference_unit_test
+        LABEL unit
+        SOURCES tests/reference/compare_test.cpp tests/reference/model_test.cpp tests/reference/number_test.cpp
+                tests/reference/outward_test.cpp tests/reference/verdict_test.cpp tests/reference/visibility_test.cpp
+        LIBS attest_verdict attest_attack)
+    attest_unit_test(
+        reference_oracle_test
+        LABEL reference
+        SOURCES tests/reference/bound_test.cpp tests/reference/oracle_test.cpp
+        LIBS attest_reference attest_attack)
+    attest_unit_test(
+        reference_vectors_test
+        LABEL reference
+        SOURCES tests/reference/vectors_test.cpp
+        LIBS attest_verdict)
+    attest_unit_test(
+        reference_tool_test
+        LABEL tool
+        SOURCES tests/reference/tool_test.cpp
+        LIBS attest_dump nlohmann_json::nlohmann_json)
+    target_compile_definitions(reference_tool_test
+                               PRIVATE ATTEST_REFERENCE_PROGRAM="$<TARGET_FILE:attest-reference>")
+    add_dependencies(reference_tool_test attest-reference)
+    foreach(test reference_unit_test reference_oracle_test reference_vectors_test reference_tool_test)
+        target_include_directories(${test} PRIVATE src tests)
+        target_compile_definitions(${test} PRIVATE ATTEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endforeach()
 endif()

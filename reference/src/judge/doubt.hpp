@@ -7,6 +7,7 @@
 #include <attest/reference/judge.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,12 @@ double widen(Judged& judged, const std::vector<N>& second) {
     for (std::size_t n = 0; n < judged.exact.size(); ++n) {
         const Upper allowed(judged.allowed[n]);
         if (!allowed.finite()) continue;
-        const Upper difference = Upper::of(N(N(judged.exact[n]) - second[n]));
-        if (difference.value() == 0) continue;
-        worst = std::max(worst, (difference / Lower(allowed.value())).value());
-        judged.allowed[n] = (allowed + difference).value();
+        const N difference = abs(N(judged.exact[n]) - second[n]);
+        if (difference == 0) continue;
+        // In N: far below double's smallest a difference would round up to something.
+        worst = std::max(worst, allowed.value() == 0 ? std::numeric_limits<double>::infinity()
+                                                     : static_cast<double>(N(difference / allowed.value())));
+        judged.allowed[n] = (allowed + Upper::of(difference)).value();
     }
     return worst;
 }

@@ -1,0 +1,144 @@
+// The published vectors: right ones pass, wrong ones are refused. Skipped, and said so, where they are not.
+#include "vectors.hpp"
+
+#include <attest/dump/safetensors.hpp>
+#include <attest/reference/verdict.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attest::reference {
+namespace {
+
+std::vector<std::filesystem::path> dumps_in(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+Verdict verdict_of(const dump::File& file) {
+    const auto task = task_of(file);
+    EXPECT_TRUE(task) << (task ? "" : task.error().subject + ": " + task.error().message);
+    if (!task) return {};
+    auto verdict = verdict_on(*task);
+    EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().subject + ": " + verdict.error().message);
+    return verdict ? std::move(*verdict) : Verdict{};
+}
+
+Verdict verdict_of(const std::filesystem::path& path) {
+    const auto file = dump::read(path.string());
+    EXPECT_TRUE(file) << path;
+    return file ? verdict_of(*file) : Verdict{};
+}
+
+// Every file of a folder has the outcome; the worst ratio is printed.
+void expect_all(const std::filesystem::path& folder, Outcome outcome, std::size_t count) {
+    const auto paths = dumps_in(folder);
+    EXPECT_EQ(paths.size(), count);
+    double worst = 0;
+    for (const auto& path : paths) {
+        const Verdict verdict = verdict_of(path);
+        EXPECT_EQ(verdict.outcome, outcome) << path;
+        for (const TensorVerdict& tensor : verdict.tensors) {
+            worst = std::max(worst, tensor.comparison.worst.ratio);
+            if (outcome == Outcome::wrong && tensor.outcome == Outcome::wrong) {
+                EXPECT_GT(tensor.comparison.worst.ratio, 100) << path << ": refused by a hair";
+                EXPECT_FALSE(tensor.comparison.first_wrong.place.empty());
+            }
+        }
+    }
+    std::printf("%s: worst error/bound %.4g\n", folder.filename().c_str(), worst);
+}
+
+TEST(Vectors, OnnxRightPasses) {
+    ATTEST_VECTORS_OR_SKIP(folder, "onnx/right");
+    expect_all(*folder, Outcome::right, 49);
+}
+
+TEST(Vectors, OnnxWrongIsRefused) {
+    ATTEST_VECTORS_OR_SKIP(folder, "onnx/wrong");
+    expect_all(*folder, Outcome::wrong, 22);
+}
+
+TEST(Vectors, RopePasses) {
+    ATTEST_VECTORS_OR_SKIP(folder, "rope");
+    expect_all(*folder, Outcome::right, 4);
+}
+
+TEST(Vectors, TrainedLayersPassAndAStaleKeyDoesNot) {
+    ATTEST_VECTORS_OR_SKIP(folder, "stories260k");
+    expect_all(*folder, Outcome::right, 5);
+
+    // The same dump with key row 77 of head 2 as it was one position before.
+    const auto file = dump::read((*folder / "layer3.safetensors").string());
+    ASSERT_TRUE(file);
+    std::vector<dump::NewTensor> tensors;
+    for (const dump::Tensor& tensor : file->tensors()) {
+        std::vector<std::byte> bytes(tensor.bytes().begin(), tensor.bytes().end());
+        if (tensor.name() == "keys") {
+            const auto row = static_cast<std::ptrdiff_t>((2 * 201 + 77) * 8 * 8);
+            std::copy_n(bytes.begin() + row - 8 * 8, 8 * 8, bytes.begin() + row);
+        }
+        tensors.push_back(
+            {tensor.name(), tensor.dtype(), {tensor.shape().begin(), tensor.shape().end()}, bytes});
+    }
+    const auto bytes = dump::format_safetensors(tensors, file->metadata());
+    ASSERT_TRUE(bytes);
+    const auto stale = dump::parse_safetensors(*bytes, "stale");
+    ASSERT_TRUE(stale);
+    const Verdict verdict = verdict_of(*stale);
+    EXPECT_EQ(verdict.outcome, Outcome::wrong);
+    for (const TensorVerdict& tensor : verdict.tensors) {
+        EXPECT_EQ(tensor.outcome == Outcome::wrong, tensor.name == "keys") << tensor.name;
+        if (tensor.name == "keys") {
+            EXPECT_EQ(tensor.comparison.wrong, 8U);
+            EXPECT_EQ(tensor.comparison.first_wrong.place, (std::vector<std::size_t>{0, 2, 77, 0}));
+        }
+    }
+}
+
+// The two PyTorch dumps hold inputs re-made from seeds, and these are not the inputs of the published
+// answers: the rotation at position 0 is the identity, and a row that sees one key answers its value, yet
+// both differ from the inputs in the sixth digit. As they stand they are rightly refused. With that
+// difference told as the answers' own error they pass everywhere else too.
+TEST(Vectors, TorchPassesBesideTheErrorOfItsReMadeInputs) {
+    ATTEST_VECTORS_OR_SKIP(folder, "torch");
+    const auto paths = dumps_in(*folder);
+    EXPECT_EQ(paths.size(), 2U);
+    for (const auto& path : paths) {
+        const auto file = dump::read(path.string());
+        ASSERT_TRUE(file);
+        EXPECT_EQ(verdict_of(*file).outcome, Outcome::wrong) << path;
+        if (path.filename() == "rope.safetensors") {
+            double off = 0;  // of position 0, which nothing turns
+            const dump::Tensor &x = *file->find("x"), &y = *file->find("y");
+            for (std::uint64_t b = 0; b < 4; ++b)
+                for (std::uint64_t i = 0; i < 64; ++i)
+                    off = std::max(off, std::abs(x.number(b * 12 * 64 + i) - y.number(b * 12 * 64 + i)));
+            EXPECT_GT(off, 9e-7);
+            EXPECT_LT(off, 1e-6);
+        }
+        std::vector<dump::NewTensor> tensors;
+        for (const dump::Tensor& tensor : file->tensors())
+            tensors.push_back({tensor.name(),
+                               tensor.dtype(),
+                               {tensor.shape().begin(), tensor.shape().end()},
+                               {tensor.bytes().begin(), tensor.bytes().end()}});
+        auto metadata = file->metadata();
+        metadata.emplace_back("answer_error", "1e-6");
+        const auto bytes = dump::format_safetensors(tensors, metadata);
+        ASSERT_TRUE(bytes);
+        const auto told = dump::parse_safetensors(*bytes, "told");
+        ASSERT_TRUE(told);
+        EXPECT_EQ(verdict_of(*told).outcome, Outcome::right) << path;
+    }
+}
+
+}  // namespace
+}  // namespace attest::reference
