@@ -82,6 +82,7 @@ Verdict case_bytes(std::span<const std::byte> bytes) {
         }
         return properties::vacuous(parsed.error().text());
     }
+    checks.tested();
     const auto violated = cases::check(*parsed);
     checks.that("check", !violated, violated ? violated->text() : "", "a parsed case passes check");
     const std::string printed = cases::print(*parsed);
@@ -106,6 +107,7 @@ Verdict safetensors_bytes(std::span<const std::byte> bytes) {
         }
         return properties::vacuous(file.error().text());
     }
+    checks.tested();
     for (const dump::Tensor& tensor : file->tensors()) {
         read_fully(checks, tensor);
     }
