@@ -161,9 +161,9 @@ std::string_view name(Stage stage) {
         case Stage::value_projection:
             return "value projection";
         case Stage::query_rotation:
-            return "rotated query";
+            return "query rotation";
         case Stage::key_rotation:
-            return "rotated key";
+            return "key rotation";
         case Stage::scores:
             return "attention scores";
         case Stage::head_outputs:
