@@ -93,7 +93,7 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
 
     exp_error_ = Upper(2.0) * unit_softmax_ * Upper(told_.exp_ulps);
     // A tanh in softmax_precision, then held in what is stored. Made of exps it is exact only absolutely: a
-    // quotient of two sums of exps, each within e, and six roundings (PROOF §3.3).
+    // quotient of two sums of exps, each within e, and six roundings (PROOF §2.3).
     tanh_error_ = exp_error_ + (contains(told_.arithmetic, told_.softmax_precision) ? Upper() : unit_);
     tanh_floor_ = Upper(2.0) * exp_error_ + Upper(8.0) * unit_softmax_;
 

@@ -46,6 +46,7 @@ class Model {
     Upper exp_floor() const noexcept { return exp_floor_; }        // θ
     Upper tanh_error() const noexcept { return tanh_error_; }      // e_tanh
     Upper tanh_floor() const noexcept { return tanh_floor_; }      // e_abs
+    double normal() const noexcept { return normal_; }             // ν
     bool flushed() const noexcept { return told_.subnormals == Subnormals::flushed; }
     bool split() const noexcept { return split_; }
 

@@ -152,7 +152,9 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
         w.weights_omega = model_.omega();
     }
     w.per_value = per_value;
-    const Upper rescaled = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
+    // The denominator may be less by this part of it, so the quotient more by r/(1 − r).
+    const Upper lost = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
+    const Upper rescaled = lost / (Lower(1.0) - lost);
     w.whole = compose(compose(model_.gamma_accumulate(height_ + rescalings_), model_.gamma_softmax(counts.o)),
                       rescaled);
     return w;

@@ -113,6 +113,9 @@ Scoring::Scoring(const Model& model, std::size_t width, Upper scale, Upper root_
     per_term_ = compose(model.gamma_accumulate(model.dot_height(width) + 1),
                         Model::gamma(model.counts().q, model.unit_scale()));
     finished_ = Model::gamma(model.counts().s, model.unit_scale());
+    // Below the normals the scale itself has no relative error.
+    if (scale_.value() != 0 && scale_.value() < model.normal()) scale_error_ = model.omega();
+    underflow_ = larger(Upper(2.0), Upper(1.0) + per_term_) * model.omega();
     softcap_error_ = compose(model.gamma_stored(4), model.tanh_error());
 }
 
@@ -131,8 +134,9 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
     if (q.has_error) inherited += dot_up(q.error.data() + q_first, k_total, width_);
     if (k.has_error) inherited += dot_up(q.exact.data() + q_first, k.error.data() + k_first, width_);
     const Upper features = sum_up(q_total, width_) + sum_up(k_total, width_);
-    Upper delta = scale_ * (inherited + per_term_ * products);
-    delta += Upper(2.0) * omega *
+    Upper delta =
+        scale_ * (inherited + per_term_ * products) + scale_error_ * (Upper(1.0) + per_term_) * products;
+    delta += underflow_ *
              (Upper(2.0 * terms) * scale_or_one_ + Upper(2.0) + root_ * features + Upper(terms) * omega);
     delta += finished_ * (steps.scaled + delta);
 

@@ -75,6 +75,8 @@ class Scoring {
     Upper per_term_;       // Γ_{h(d)+1}∘γ_q
     Upper finished_;       // γ_s
     Upper softcap_error_;  // γ_4∘e_tanh
+    Upper scale_error_;    // of a scale below the normals
+    Upper underflow_;      // 2ω, more where roundings more than double
 };
 
 }  // namespace attest::reference

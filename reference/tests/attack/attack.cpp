@@ -6,6 +6,7 @@
 #include <attest/reference/judge.hpp>
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <sstream>
 #include <vector>
@@ -155,7 +156,7 @@ Trial attack_core(Random& random, Number number) {
     if (random.chance(3)) {
         bias = numbers(random, core.keys, number, random.one_of({1.0, 8.0, 1000.0}));
         if (random.chance(2)) bias[random.below(core.keys)] = -1e4;
-        if (random.chance(4)) bias[random.below(core.keys)] = -INFINITY;
+        if (random.chance(4)) bias[random.below(core.keys)] = -std::numeric_limits<double>::infinity();
         hold(machine, random, bias);
         core.bias = Broadcast{.shape = {core.keys}, .values = bias};
     }

@@ -66,8 +66,9 @@ class Summer {
         while (half * 2 < last - first)
             half *= 2;
         const std::size_t middle = first + (anywhere ? 1 + machine_.random().below(last - first - 1) : half);
-        return machine_.add(type_, halves(terms, first, middle, anywhere),
-                            halves(terms, middle, last, anywhere));
+        const double lower = halves(terms, first, middle, anywhere);
+        const double upper = halves(terms, middle, last, anywhere);
+        return machine_.add(type_, lower, upper);
     }
     // The library's order: DESIGN contract 4's proposal.
     double folded_lanes(const std::vector<Term>& terms) {
