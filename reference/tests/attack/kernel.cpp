@@ -155,8 +155,8 @@ class Row {
         if (choices_.argument == 0) {
             argument = machine_.multiply(type, machine_.add(type, score, -maximum), log2_e);
         } else if (choices_.argument == 1 || shrinks) {
-            argument = machine_.add(type, machine_.multiply(type, score, log2_e),
-                                    -machine_.multiply(type, maximum, log2_e));
+            const double from_score = machine_.multiply(type, score, log2_e);
+            argument = machine_.add(type, from_score, -machine_.multiply(type, maximum, log2_e));
         } else {
             argument = machine_.multiply_add(type, score, log2_e, -machine_.multiply(type, maximum, log2_e));
         }
