@@ -28,6 +28,7 @@ using Array = std::vector<double>;
 struct Refusal {
     std::string code;
     std::string text;
+    std::string reason;  // StaleTicket: "moved_on", …; allocation refusals and non-finite ones: the stage
 };
 
 template <class T>
@@ -105,15 +106,16 @@ struct LayerSpec {
 
 // Every intermediate tensor of one committed row (shapes as in attest/incremental.hpp).
 struct Evidence {
-    Array projected_queries;  // [B, H, 1, d]
-    Array projected_keys;     // [B, Hkv, 1, d]
-    Array projected_values;   // [B, Hkv, 1, d]
-    Array rotated_queries;    // [B, H, 1, d]
-    Array rotated_keys;       // [B, Hkv, 1, d]
-    Array weights;            // [B, H, 1, t]
-    Array head_outputs;       // [B, H, 1, d]
-    Array merged;             // [B, 1, H·d]
-    Array output;             // [B, 1, D]
+    Array projected_queries;     // [B, H, 1, d]
+    Array projected_keys;        // [B, Hkv, 1, d]
+    Array projected_values;      // [B, Hkv, 1, d]
+    Array rotated_queries;       // [B, H, 1, d]
+    Array rotated_keys;          // [B, Hkv, 1, d]
+    Array weights;               // [B, H, 1, t]
+    Array head_outputs;          // [B, H, 1, d]
+    Array merged;                // [B, 1, H·d]
+    Array output;                // [B, 1, D]
+    std::uint64_t key_rows = 0;  // keys the query was scored against: the last axis of weights
     std::uint64_t position = 0;
     std::uint64_t full_prefix_rows = 0;
     std::uint64_t incremental_rows = 0;
@@ -150,9 +152,12 @@ class Cache {
     virtual std::uint64_t length() const = 0;
     virtual std::uint64_t capacity() const = 0;
     virtual void reset() = 0;
-    // Live rows [B, Hkv, length, d]: keys rotated, values not.
+    // Snapshots of the live rows [B, Hkv, length, d]: keys rotated, values not.
     virtual Outcome<Array> keys() const = 0;
     virtual Outcome<Array> values() const = 0;
+    // The same read in place, where a subject can; nothing is allocated that could be refused.
+    virtual Array live_keys() const { return keys().value_or(Array()); }
+    virtual Array live_values() const { return values().value_or(Array()); }
 
     // Capability::storage and poison. poison writes the pattern of a double (one the element type represents)
     // into every slot at and beyond the length.

@@ -73,21 +73,26 @@ class Checks {
     // error and allowed as the oracle gives them; the ratio goes into the gauge.
     bool inside(std::string_view place, double got, double want, double error, double allowed);
 
-    // A failure found elsewhere.
+    // Comparisons made elsewhere, and a failure found there.
+    void count(std::uint64_t comparisons);
     void fail(std::string place, std::string got, std::string want, std::string allowed);
     void note_blind(std::string_view would_have_passed);
+
+    // tested notes that the law's own claim was put to the test, not only what leads up to it.
+    void tested() { ++tests_; }
 
     bool failed() const { return failed_; }
     const Counters& counters() const { return counters_; }
 
-    // The verdict so far: fails, else blind if something was noted, else holds, or vacuous(`if_none`) when no
-    // check was made.
+    // The verdict so far: fails; else vacuous(`if_none`) when the claim was never put to the test; else blind
+    // if something was noted; else holds.
     Verdict verdict(std::string_view if_none = "the case asks for nothing that this law tests") const;
 
   private:
     bool failed_ = false;
     Verdict failure_;
     std::string blind_;
+    std::uint64_t tests_ = 0;
     Counters counters_;
 };
 

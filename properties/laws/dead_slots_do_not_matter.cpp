@@ -1,0 +1,90 @@
+// run(x, dead slots = p) = run(x, dead slots = p') for all p, p': NaN with a payload, infinity, huge numbers
+// at and beyond the length change no bit, and are not written to before a row takes their place.
+//
+// Kills 0 · NaN over dead slots, reads beyond the length and vector tails (B09), the newest row's weight
+// taken from a stale slot (B27), and a reset that counts on cleared storage (B19).
+
+#include "support.hpp"
+
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace attest::properties::law {
+
+namespace {
+
+// Patterns that every element type represents exactly; the NaN is a float's, widened.
+std::array<double, 4> poisons(cases::ElementType type) {
+    const double huge = type == cases::ElementType::float32 ? 0x1.8p+127 : 1e300;
+    return {std::bit_cast<double>(std::uint64_t{0x7ff8000020000000}), std::numeric_limits<double>::infinity(),
+            -huge, 0x1p-149};
+}
+
+// What lies beyond the length still is the poison.
+void still_poisoned(Scene& scene, const Cache& cache, double poison, std::string_view place) {
+    if (!scene.subject.can(Capability::storage)) return;
+    const Storage storage = cache.storage();
+    const std::uint64_t d = scene.one.head_width;
+    const std::uint64_t lanes = scene.one.batch * scene.one.kv_heads;
+    const std::uint64_t dead = cache.capacity() - cache.length();
+    const Array want(lanes * dead * d, poison);
+    scene.checks.bits(fmt::format("{}: dead keys", place),
+                      rows_of(storage.keys, lanes, cache.capacity(), d, cache.length(), dead), want);
+    scene.checks.bits(fmt::format("{}: dead values", place),
+                      rows_of(storage.values, lanes, cache.capacity(), d, cache.length(), dead), want);
+}
+
+void beside_a_clean_cache(Scene& scene, double poison, std::uint64_t rows) {
+    Checks& checks = scene.checks;
+    const std::unique_ptr<Cache> clean = scene.make_cache();
+    const std::unique_ptr<Cache> dirty = scene.make_cache();
+    for (std::uint64_t t = 0; t < rows && !checks.failed();) {
+        dirty->poison(poison);
+        // Every third call takes two rows at once, where there are two.
+        const bool pair = t % 3 == 2 && t + 2 <= rows && scene.subject.can(Capability::prefill);
+        const std::uint64_t count = pair ? 2 : 1;
+        const Array values = scene.x_rows(t, count);
+        const Input x = scene.input(values, count);
+        const Answer want = pair ? prefill(*scene.layer, *clean, x) : append(*scene.layer, *clean, x);
+        const Answer got = pair ? prefill(*scene.layer, *dirty, x) : append(*scene.layer, *dirty, x);
+        const std::string place = fmt::format("row {} above {}", t, number_text(poison));
+        checks.tested();
+        checks.equal(place + ": refusal", got.code, want.code);
+        checks.bits(place + ": answer", got.y, want.y);
+        checks.bits(place + ": keys", dirty->live_keys(), clean->live_keys());
+        checks.bits(place + ": values", dirty->live_values(), clean->live_values());
+        still_poisoned(scene, *dirty, poison, place);
+        if (want.refused()) return;
+        t += count;
+    }
+    if (checks.failed() || !scene.subject.can(Capability::copy)) return;
+    checks.that("equality above poison", dirty->equals(*clean), "differ", "equal");
+    // After a reset everything is dead.
+    dirty->reset();
+    dirty->poison(poison);
+    const Run again = run_rows(scene, *scene.layer, *dirty, 0, rows);
+    checks.equal("after reset and poison", again.code, "");
+    checks.bits("after reset and poison: keys", again.keys, clean->live_keys());
+}
+
+}  // namespace
+
+Verdict dead_slots_do_not_matter(const cases::Case& one, Subject& subject) {
+    Checks checks;
+    Scene scene(one, subject, checks, {Capability::poison, Capability::same_bits}, 16);
+    if (!scene) return scene.verdict();
+    {
+        const std::unique_ptr<Cache> probe = scene.make_cache();
+        if (probe == nullptr) return scene.verdict();
+    }
+    const std::uint64_t rows = scene.playable_rows();
+    if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
+    for (const double poison : poisons(one.type)) {
+        if (!checks.failed()) beside_a_clean_cache(scene, poison, rows);
+    }
+    return checks.verdict();
+}
+
+}  // namespace attest::properties::law

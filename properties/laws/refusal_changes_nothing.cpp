@@ -1,0 +1,104 @@
+// call(state) refused ⇒ state' = state: every byte of every cache, every length, weight and revision, and the
+// storage of the answer.
+//
+// Kills half-done failures (B13): a length moved before the values, keys without values, one parameter of
+// four updated; a full cache that is written to (B12); an answer written before the check.
+
+#include "support.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace attest::properties::law {
+
+namespace {
+
+struct World {
+    std::vector<CacheImage> caches;
+    std::array<Array, 4> weights;
+    std::array<std::uint64_t, 4> revisions = {};
+};
+
+World world_of(Player& player) {
+    World world;
+    const Subject& subject = player.scene().subject;
+    for (const auto& track : player.caches()) {
+        world.caches.push_back(track == nullptr ? CacheImage() : image_of(subject, *track->cache));
+    }
+    world.weights = player.layer().layer->weights();
+    if (subject.can(Capability::identity)) world.revisions = player.layer().layer->revisions();
+    return world;
+}
+
+void compare(Player& player, const World& before, std::string_view place) {
+    Checks& checks = player.scene().checks;
+    checks.tested();
+    for (std::size_t i = 0; i < player.caches().size() && i < before.caches.size(); ++i) {
+        const CacheTrack* track = player.caches()[i].get();
+        if (track != nullptr) {
+            unchanged(checks, player.scene().subject, fmt::format("{}: cache {}", place, i), *track->cache,
+                      before.caches[i]);
+        }
+    }
+    const World now = world_of(player);
+    for (std::size_t i = 0; i < 4; ++i) {
+        checks.bits(fmt::format("{}: weight {}", place, i), now.weights[i], before.weights[i]);
+        checks.equal(fmt::format("{}: revision {}", place, i), now.revisions[i], before.revisions[i]);
+    }
+}
+
+// Every way to call badly, on the cache as it stands.
+void call_badly_in_every_way(Player& player) {
+    Scene& scene = player.scene();
+    CacheTrack& track = *player.cache();
+    if (track.bound != &player.layer() || !track.current() || scene.x.empty() ||
+        track.bound->geometry.width != scene.one.width || track.bound->variant != cases::Variant::original) {
+        return;
+    }
+    const Array row = scene.x_rows(0, 1);
+    if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); })) return;
+    for (std::uint64_t kind = 0; kind < kBadCalls && !scene.checks.failed(); ++kind) {
+        // The overflow is built for the weights of the case, which an update replaces.
+        const BadCall bad = static_cast<BadCall>(kind);
+        if (bad == BadCall::overflow && track.updates != std::array<std::uint64_t, 4>{}) continue;
+        const World before = world_of(player);
+        if (call_badly(scene, *player.layer().layer, *track.cache, bad, row)) {
+            compare(player, before, to_text(bad));
+        }
+        track.workspace_uncertain = track.workspace_uncertain || bad >= BadCall::nan_input;
+    }
+}
+
+}  // namespace
+
+Verdict refusal_changes_nothing(const cases::Case& one, Subject& subject) {
+    Checks checks;
+    Scene scene(one, subject, checks, {}, 8);
+    if (!scene) return scene.verdict();
+    Player player(scene);
+    if (player.stopped()) return player.verdict("");
+    std::uint64_t rounds = 0;
+    while (!player.done() && !checks.failed()) {
+        // Bad calls before a few of the steps, so that long cases stay cheap.
+        if (rounds < 4 || player.upcoming().verb == cases::Verb::commit) {
+            call_badly_in_every_way(player);
+            ++rounds;
+        }
+        if (checks.failed()) break;
+        const World before = world_of(player);
+        const LayerTrack* const layer = &player.layer();
+        if (!player.next()) break;
+        const Event& event = player.last();
+        if (event.idle || !event.refused() || layer != &player.layer()) continue;
+        compare(player, before, event.place());
+        for (const double value : event.y) {
+            checks.that(event.place() + ": the answer's storage", same_bits(value, kUntouched),
+                        number_text(value), "untouched");
+        }
+    }
+    if (!checks.failed() && !player.stopped()) call_badly_in_every_way(player);
+    return player.verdict("nothing was refused");
+}
+
+}  // namespace attest::properties::law

@@ -1,0 +1,55 @@
+// Running laws, each in a process of its own, and reading what came of it.
+#pragma once
+
+#include "engine.hpp"
+#include "record.hpp"
+
+#include "attest/properties/laws.hpp"
+#include "attest/properties/subject.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attest::properties {
+
+using SubjectMaker = std::function<std::unique_ptr<Subject>()>;
+
+enum class RowOutcome : std::uint8_t { right, wrong, unusable };
+
+// One row of the table.
+struct Row {
+    std::string name;
+    RowOutcome outcome = RowOutcome::right;
+    std::uint64_t cases = 0;
+    std::string verdict;  // a word or two
+    double worst = 0;     // error / bound; 0: bits
+    double seconds = 0;
+    std::vector<std::string> details;  // printed below the table
+};
+
+struct RunOptions {
+    EngineOptions engine;
+    std::string findings;        // folder for counterexamples
+    double stall_seconds = 120;  // a case that takes longer is a hang
+    double vacuous_max = 0.6;    // a larger share of vacuous cases is a failure of the generator
+    bool verbose = false;
+    std::function<void(const std::string&)> progress;  // called a few times a second
+};
+
+// Draws cases for a law in a child process. A crash or a hang of the child is a finding like any other.
+Row run_law(const Law& law, const SubjectMaker& make, const RunOptions& options);
+
+// Judges one case in a child process.
+Row replay_case(const cases::Case& one, const std::string& name, const SubjectMaker& make,
+                const RunOptions& options);
+
+// Reads cases from files and, recursively, folders; unreadable ones become rows that are unusable.
+std::vector<Row> replay_files(const std::vector<std::string>& paths, const SubjectMaker& make,
+                              const RunOptions& options);
+
+// Writes a counterexample: <folder>/<law>/<what it is>.case. The path, or empty when it can't be written.
+std::string write_finding(const std::string& folder, const std::string& text, const std::string& first_line);
+
+}  // namespace attest::properties

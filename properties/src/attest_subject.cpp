@@ -1,0 +1,141 @@
+#include "attest_subject_parts.hpp"
+
+namespace attest::properties {
+
+namespace detail {
+
+namespace {
+
+// Laws know these words; the library's own texts may be reworded.
+std::string_view reason_word(Stage stage) {
+    switch (stage) {
+        case Stage::query_projection:
+            return "query projection";
+        case Stage::key_projection:
+            return "key projection";
+        case Stage::value_projection:
+            return "value projection";
+        case Stage::query_rotation:
+            return "query rotation";
+        case Stage::key_rotation:
+            return "key rotation";
+        default:
+            return attest::name(stage);
+    }
+}
+
+std::string_view reason_word(StaleReason reason) {
+    switch (reason) {
+        case StaleReason::another_cache:
+            return "another_cache";
+        case StaleReason::moved_on:
+            return "moved_on";
+        case StaleReason::superseded:
+            return "superseded";
+        case StaleReason::updated:
+            return "updated";
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+Refusal refusal_of(const Error& error) {
+    Refusal refusal;
+    refusal.code = std::string(attest::name(error));
+    refusal.text = std::string(describe(error).view());
+    std::visit(
+        [&](const auto& one) {
+            if constexpr (requires { one.stage; }) {
+                refusal.reason = reason_word(one.stage);
+            } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(one)>, StaleTicket>) {
+                refusal.reason = reason_word(one.reason);
+            }
+        },
+        error.refusal());
+    return refusal;
+}
+
+Outcome<Shape> shape_of(std::span<const std::uint64_t> lengths) {
+    static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
+    const std::vector<std::size_t> sizes(lengths.begin(), lengths.end());
+    const std::optional<Shape> shape = Shape::of(sizes);
+    if (!shape) return refused(RankUnsupported{sizes.size()});
+    return *shape;
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::LibCache;
+using detail::LibLayer;
+using detail::LibTicket;
+using detail::refused;
+
+class AttestSubject final : public Subject {
+  public:
+    std::string_view name() const override { return "attest"; }
+    bool can(Capability) const override { return true; }
+
+    Outcome<std::unique_ptr<Layer>> make_layer(const LayerSpec& spec) override {
+        return spec.type == cases::ElementType::float32 ? LibLayer<float>::make(spec, memory_)
+                                                        : LibLayer<double>::make(spec, memory_);
+    }
+
+    Outcome<std::unique_ptr<Layer>> make_seeded_layer(const LayerSpec& spec, std::uint64_t seed) override {
+        return spec.type == cases::ElementType::float32 ? LibLayer<float>::make_seeded(spec, seed, memory_)
+                                                        : LibLayer<double>::make_seeded(spec, seed, memory_);
+    }
+
+    Outcome<void> commit_all(std::span<const Pending> pending) override {
+        if (pending.empty()) return commit_all_of<double>(pending);
+        return dynamic_cast<LibCache<float>*>(pending[0].cache) != nullptr ? commit_all_of<float>(pending)
+                                                                           : commit_all_of<double>(pending);
+    }
+
+    Outcome<History> history(std::span<const Evidence> steps) override {
+        std::vector<StepRecord> records;
+        for (const Evidence& step : steps) {
+            records.push_back({.work = {.position = step.position,
+                                        .full_prefix_rows = step.full_prefix_rows,
+                                        .incremental_rows = step.incremental_rows,
+                                        .reused_key_value_rows = step.reused_key_value_rows},
+                               .key_rows = step.key_rows,
+                               .cache_length = step.cache_length});
+        }
+        const Result<HistoryContrast> sums = history_contrast(records);
+        if (!sums) return refused(sums.error());
+        return History{.complete_prefix_rows = sums->complete_prefix_rows_per_projection,
+                       .incremental_rows = sums->incremental_rows_per_projection,
+                       .reused_key_rows = sums->reused_key_rows,
+                       .reused_value_rows = sums->reused_value_rows};
+    }
+
+    std::uint64_t allocations() const override { return memory_.count(); }
+    void fail_allocation(std::uint64_t nth) override { memory_.fail(nth); }
+    void limit_allocation(std::uint64_t bytes) override { memory_.limit(bytes); }
+
+  private:
+    template <class T>
+    Outcome<void> commit_all_of(std::span<const Pending> pending) {
+        std::vector<PendingCommit<T>> commits;
+        for (const Pending& one : pending) {
+            commits.push_back({&static_cast<LibCache<T>*>(one.cache)->cache,
+                               static_cast<const LibTicket*>(one.ticket)->ticket});
+        }
+        const Result<void> done = LayerKvCache<T>::commit_all(commits);
+        if (!done) return refused(done.error());
+        return {};
+    }
+
+    detail::CountedMemory memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_attest_subject() {
+    return std::make_unique<AttestSubject>();
+}
+
+}  // namespace attest::properties

@@ -1,0 +1,63 @@
+#include "attest/properties/subject.hpp"
+
+namespace attest::properties {
+
+std::string_view to_text(Capability capability) {
+    switch (capability) {
+        case Capability::full_prefix:
+            return "a forward pass over a full prefix";
+        case Capability::prefill:
+            return "prefill";
+        case Capability::tickets:
+            return "prepare and commit";
+        case Capability::update:
+            return "updating a weight";
+        case Capability::adamw:
+            return "an optimiser step";
+        case Capability::identity:
+            return "binding a cache to its parameters";
+        case Capability::first_position:
+            return "caches that start at another position";
+        case Capability::storage:
+            return "reading its storage";
+        case Capability::poison:
+            return "writing to dead slots";
+        case Capability::copy:
+            return "copying a cache";
+        case Capability::evidence:
+            return "the evidence of a step";
+        case Capability::work:
+            return "work counts";
+        case Capability::strides:
+            return "strided views";
+        case Capability::allocation:
+            return "failing allocations";
+        case Capability::typed_refusals:
+            return "typed refusals";
+        case Capability::same_bits:
+            return "the same bits for cached and full prefix";
+        case Capability::seeded_geometry:
+            return "layers made from a seed";
+    }
+    return "unknown";
+}
+
+std::string_view to_text(Layout layout) {
+    switch (layout) {
+        case Layout::dense:
+            return "dense";
+        case Layout::transposed:
+            return "transposed";
+        case Layout::sliced:
+            return "sliced";
+        case Layout::reversed:
+            return "reversed";
+        case Layout::repeated:
+            return "repeated";
+        case Layout::aliased:
+            return "aliased";
+    }
+    return "unknown";
+}
+
+}  // namespace attest::properties

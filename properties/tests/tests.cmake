@@ -1,0 +1,37 @@
+# One property test and one corpus replay a law, and unit tests of what laws stand on.
+set(attest_findings ${CMAKE_BINARY_DIR}/findings)
+foreach(law IN LISTS attest_law_names)
+    attest_test(NAME law_${law} LABEL property COMMAND attest-properties --law ${law} --seed 20260101 --findings
+                ${attest_findings})
+    if(EXISTS "${PROJECT_SOURCE_DIR}/corpus/${law}")
+        attest_test(NAME corpus_${law} LABEL replay COMMAND attest-properties --replay
+                    ${PROJECT_SOURCE_DIR}/corpus/${law})
+    endif()
+endforeach()
+
+# Fakes and small subjects for the tests live beside them.
+attest_unit_test(law_verdict_test LABEL unit SOURCES tests/verdict_test.cpp LIBS attest_laws)
+attest_unit_test(draw_test LABEL unit SOURCES tests/draw_test.cpp LIBS attest_laws)
+attest_unit_test(predict_test LABEL unit SOURCES tests/predict_test.cpp LIBS attest_laws)
+attest_unit_test(play_test LABEL unit SOURCES tests/play_test.cpp LIBS attest_laws attest_subject)
+attest_unit_test(subject_test LABEL unit SOURCES tests/subject_test.cpp LIBS attest_subject)
+attest_unit_test(run_test LABEL unit SOURCES tests/run_test.cpp LIBS attest_run attest_subject)
+attest_unit_test(sessions_in_threads_test LABEL threads unit SOURCES tests/sessions_in_threads_test.cpp LIBS
+                 attest_subject)
+
+# A patch that does not fit must end the build.
+add_test(
+    NAME a_patch_that_does_not_apply_is_an_error
+    COMMAND
+        ${CMAKE_COMMAND} -DPATCH=${CMAKE_CURRENT_SOURCE_DIR}/tests/does_not_apply.diff -DLIB=${PROJECT_SOURCE_DIR}/lib
+        -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/does_not_apply -DFILES=lib/src/cache.cpp
+        -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/does_not_apply/applied -P ${CMAKE_CURRENT_SOURCE_DIR}/bugs/apply.cmake)
+set_tests_properties(
+    a_patch_that_does_not_apply_is_an_error
+    PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "does not apply to the library as it is")
+
+# A key that RapidCheck would ignore is refused.
+add_test(NAME an_unknown_rc_params_key_is_refused COMMAND attest-properties --law comparator_flags_nan)
+set_tests_properties(
+    an_unknown_rc_params_key_is_refused
+    PROPERTIES LABELS unit ENVIRONMENT "RC_PARAMS=max_sucess=3" PASS_REGULAR_EXPRESSION "unknown key in RC_PARAMS: max_sucess")

@@ -1,0 +1,177 @@
+// attest-properties: the laws run by RapidCheck, counterexamples replayed, and `verify`.
+//
+// Exit: 0 every law holds, 1 something is wrong or nothing was tested, 2 unusable input.
+
+#include "../run/ledger.hpp"
+#include "../run/planted.hpp"
+#include "../run/run.hpp"
+#include "../run/table.hpp"
+#include "../run/verify.hpp"
+
+#include "attest/case/environment.hpp"
+#include "attest/properties/laws.hpp"
+#include "attest/properties/subject.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace {
+
+using namespace attest::properties;
+
+struct Arguments {
+    bool list = false;
+    bool ledger = false;
+    bool must_refuse = false;
+    std::vector<std::string> laws;
+    std::vector<std::string> replay;
+    std::string planted;
+    std::vector<std::string> dumps;
+    RunOptions run;
+};
+
+int complain(const std::string& text) {
+    fmt::print(stderr, "attest-properties: {}\n", text);
+    return 2;
+}
+
+std::string canary_path() {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    return (program.parent_path() / "bugs" / "revision_not_checked.so").string();
+}
+
+void print_list() {
+    for (const Law& law : laws()) {
+        fmt::print("{:<36} {:<7} {}\n", law.name, to_text(law.kind), law.sentence);
+    }
+}
+
+int finish_rows(Table& table, const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+        table.add(row);
+    }
+    return table.finish();
+}
+
+int replay(const Arguments& arguments, const SubjectMaker& make) {
+    const std::vector<Row> rows = replay_files(arguments.replay, make, arguments.run);
+    std::size_t width = 0;
+    std::uint64_t useful = 0;
+    for (const Row& row : rows) {
+        width = std::max(width, row.name.size());
+        if (row.outcome == RowOutcome::right && row.verdict != "vacuous") ++useful;
+    }
+    Table table("case", width);
+    const int code = finish_rows(table, rows);
+    if (code == 0 && useful == 0) {
+        fmt::print("every case is vacuous: nothing was tested\n");
+        return 1;
+    }
+    return code;
+}
+
+int run_laws(const Arguments& arguments, const SubjectMaker& make) {
+    std::vector<const Law*> chosen;
+    std::size_t width = 0;
+    for (const std::string& name : arguments.laws) {
+        const Law* const law = find_law(name);
+        if (law == nullptr) return complain("no such law: " + name + " (see --list)");
+        chosen.push_back(law);
+    }
+    if (chosen.empty()) {
+        for (const Law& law : laws()) {
+            chosen.push_back(&law);
+        }
+    }
+    for (const Law* const law : chosen) {
+        width = std::max(width, law->name.size());
+    }
+    fmt::print("seed {}\n", seed_in_use(arguments.run.engine));
+    Table table("law", width);
+    RunOptions run = arguments.run;
+    run.progress = [&table](const std::string& text) { table.progress(text); };
+    for (const Law* const law : chosen) {
+        table.add(arguments.must_refuse ? refuse_planted(*law, arguments.planted, run)
+                                        : run_law(*law, make, run));
+    }
+    return table.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Arguments arguments;
+    arguments.run.findings = ATTEST_FINDINGS;
+    std::uint64_t cases = 0;
+    std::uint64_t seed =
+        static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+
+    CLI::App app("Runs the laws of Attest on drawn cases, or replays case files.");
+    app.add_flag("--list", arguments.list, "print every law and its sentence");
+    app.add_option("--law", arguments.laws, "run this law only (may be repeated)");
+    auto* const cases_option = app.add_option("--cases", cases, "cases a law")
+                                   ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000000}));
+    auto* const seed_option = app.add_option("--seed", seed, "seed of the drawing (default: the clock)");
+    app.add_option("--replay", arguments.replay, "judge these case files, or all below these folders");
+    app.add_option("--findings", arguments.run.findings, "folder for counterexamples")->capture_default_str();
+    app.add_option("--shrink-seconds", arguments.run.engine.shrink_seconds,
+                   "time for shrinking a counterexample");
+    app.add_option("--stall-seconds", arguments.run.stall_seconds, "a case that takes longer is a hang");
+    app.add_flag("--ledger", arguments.ledger, "print a hash of the bits that fixed cases give");
+    app.add_option("--planted", arguments.planted, "judge this module's planted bug, not the library");
+    app.add_flag("--must-refuse", arguments.must_refuse,
+                 "exit 0 only if the planted bug is refused by a small case");
+    app.add_flag("--verbose", arguments.run.verbose, "say what was vacuous, blind or worst");
+    CLI::App* const verify_command =
+        app.add_subcommand("verify", "prove the library right on all laws, the published fixture and dumps");
+    verify_command->add_option("FILE", arguments.dumps, "dumps (.safetensors) of attention layers");
+    verify_command->fallthrough();
+    app.footer(
+        "RapidCheck reads RC_PARAMS, for example RC_PARAMS=\"max_size=40 noshrink=1\"; --cases and --seed "
+        "win.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    arguments.run.engine.cases = cases;
+    arguments.run.engine.seed = seed;
+    arguments.run.engine.cases_given = cases_option->count() > 0;
+    arguments.run.engine.seed_given = seed_option->count() > 0;
+
+    std::string unknown;
+    if (!attest::cases::environment_is_known(unknown))
+        return complain("unknown environment variable " + unknown);
+    if (const auto wrong = wrong_rc_params()) return complain(*wrong);
+    if (arguments.must_refuse && (arguments.planted.empty() || arguments.laws.empty())) {
+        return complain("--must-refuse needs --planted and --law");
+    }
+    try {
+        if (arguments.list) {
+            print_list();
+            return 0;
+        }
+        SubjectMaker make = make_attest_subject;
+        if (!arguments.planted.empty()) make = planted_subject(arguments.planted);
+        if (verify_command->parsed()) {
+            VerifyOptions options;
+            options.run = arguments.run;
+            options.dumps = arguments.dumps;
+            options.canary = canary_path();
+            return verify(options, make);
+        }
+        if (arguments.ledger) return print_ledger(make);
+        if (!arguments.replay.empty()) return replay(arguments, make);
+        return run_laws(arguments, make);
+    } catch (const std::exception& error) {
+        return complain(error.what());
+    }
+}
