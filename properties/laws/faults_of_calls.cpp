@@ -16,6 +16,7 @@ std::optional<cases::Case> fault_geometry(const cases::Case& one) {
     small.rope.first = 0;
     small.rope.positions = 4;
     small.capacity = 2;
+    small.batch = std::max<std::uint64_t>(small.batch, 1);
     small.steps.clear();
     small.sets.clear();
     if (multiply_adds(small, 4) > kSubjectWork / 64) return std::nullopt;

@@ -20,6 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How many more cases than a ctest draws.
+constexpr std::uint64_t kVerifyFactor = 8;
+
 // The law that the canary must be refused by.
 constexpr std::string_view kCanaryLaw = "update_or_rebuild_unbinds";
 
@@ -107,7 +110,9 @@ int verify(const VerifyOptions& options, const SubjectMaker& make) {
         }
     }
     for (const Law& law : laws()) {
-        table.add(run_law(law, make, run));
+        RunOptions longer = run;
+        if (!run.engine.cases_given) longer.engine.cases = law.default_cases * kVerifyFactor;
+        table.add(run_law(law, make, longer));
     }
     return table.finish();
 }

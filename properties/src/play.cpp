@@ -217,8 +217,12 @@ Prediction Player::predict_call(const Step& step, const Call& call, const CacheT
         count = count ? product({*count, length}) : std::nullopt;
     }
     const bool empty = std::find(call.shape.begin(), call.shape.end(), 0) != call.shape.end();
-    // What can't be counted is refused when the view is made, before any call.
+    // What can't be counted, or not be walked along, is refused when the view is made, before any call.
     if (!count && !empty) return {"ElementCountOverflow"};
+    constexpr std::uint64_t kLongestAxis = std::uint64_t{1} << 63;
+    const bool walkable = std::all_of(call.shape.begin(), call.shape.end(),
+                                      [](std::uint64_t length) { return length <= kLongestAxis; });
+    if (!empty && !walkable) return {"ViewOutOfStorage"};
     if (call.shape.size() != 3) return {"InputRank"};
     if (step.verb != Verb::prefill && call.rows != 1) return {"SingleTokenRequired"};
     if (call.rows == 0) return {"ZeroRows"};
