@@ -6,6 +6,7 @@
 // Exit: 0 right, 1 wrong, 2 unusable input or no bound, 3 the oracle disagrees with itself.
 #include "report.hpp"
 
+#include <attest/case/environment.hpp>
 #include <attest/dump/safetensors.hpp>
 #include <attest/reference/verdict.hpp>
 
@@ -110,6 +111,11 @@ int expect(const std::string& path, const std::string& out_path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::string offender;
+    if (!attest::cases::environment_is_known(offender)) {
+        fmt::print(stderr, "attest-reference: unknown environment variable {}\n", offender);
+        return kUnusable;
+    }
     CLI::App app{
         "A verdict on anybody's attention: the exact answer, the error a correct kernel may make, and "
         "whether this answer lies inside it."};
