@@ -61,7 +61,7 @@ Verdict batch_rows_do_not_mix(const cases::Case& one, Subject& subject) {
     const Array x = scene.x_rows(0, rows);
     const Run whole = run_batch(scene, x, one.batch, rows);
     as_predicted(checks, subject, "the batch", whole.code,
-                 predict_numbers(one, scene.weights, x, one.batch, rows, 0, rows));
+                 predict_rows_one_by_one(one, scene.weights, x, one.batch, rows));
     if (!whole.code.empty()) {
         return checks.failed() ? checks.verdict() : vacuous("the rows are refused", checks.counters());
     }

@@ -39,7 +39,7 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
         if (!checks.equal("a cache at another place", code_of(cache), "")) return checks.verdict();
         runs[i] = run_rows(scene, *scene.layer, **cache, 0, rows);
         as_predicted(checks, subject, fmt::format("rows from position {}", firsts[i]), runs[i].code,
-                     predict_numbers(placed, scene.weights, x, one.batch, rows, 0, rows));
+                     predict_rows_one_by_one(placed, scene.weights, x, one.batch, rows));
         if (checks.failed()) return checks.verdict();
         if (!runs[i].code.empty()) return vacuous("a row is refused", checks.counters());
         const Problem problem = {

@@ -4,6 +4,7 @@
 // right, and the prediction allows both.
 
 #include "attest/properties/predict.hpp"
+#include "attest/properties/scene.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +40,7 @@ class Walk {
           unit_(geometry.type == cases::ElementType::float32 ? 0x1p-24L : 0x1p-53L) {}
 
     Prediction predict();
+    bool crude_bound_is_enough() const;
 
   private:
     Fate fate(const Sum& sum) const {
@@ -51,7 +53,6 @@ class Walk {
         return worst == Fate::lost;
     }
 
-    bool crude_bound_is_enough() const;
     bool finite_input() const;
     std::vector<Sum> project(const Array& weight, std::uint64_t features, std::uint64_t from) const;
     void rotate(std::vector<Sum>& heads, std::uint64_t count, std::uint64_t from) const;
@@ -83,6 +84,7 @@ Wide row_magnitude(const Array& weight, std::uint64_t width) {
 bool Walk::crude_bound_is_enough() const {
     Wide x = 0;
     for (const double value : x_) {
+        if (!std::isfinite(value)) return false;
         x = std::max(x, std::abs(static_cast<Wide>(value)));
     }
     const Wide q = x * row_magnitude(weights_[0], g_.width);
@@ -267,6 +269,26 @@ Prediction predict_numbers(const cases::Case& geometry, const std::array<Array, 
                            std::span<const double> x, std::uint64_t batch, std::uint64_t rows,
                            std::uint64_t first, std::uint64_t count) {
     return Walk(geometry, weights, x, batch, rows, first, count).predict();
+}
+
+bool far_from_overflow(const cases::Case& geometry, const std::array<Array, 4>& weights,
+                       std::span<const double> x, std::uint64_t rows) {
+    return Walk(geometry, weights, x, geometry.batch, rows, 0, rows).crude_bound_is_enough();
+}
+
+Prediction predict_rows_one_by_one(const cases::Case& geometry, const std::array<Array, 4>& weights,
+                                   std::span<const double> x, std::uint64_t batch, std::uint64_t rows) {
+    Prediction all;
+    for (std::uint64_t t = 0; t < rows; ++t) {
+        const Array prefix = rows_of(x, batch, rows, geometry.width, 0, t + 1);
+        const Prediction one = predict_numbers(geometry, weights, prefix, batch, t + 1, t, 1);
+        for (const std::string_view code : one.codes()) {
+            if (!code.empty()) all.add(code);
+        }
+        if (!one.allows("")) return all;
+    }
+    all.add("");
+    return all;
 }
 
 }  // namespace attest::properties

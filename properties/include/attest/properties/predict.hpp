@@ -31,6 +31,7 @@ class Prediction {
     bool allows(std::string_view code) const;
     bool certain() const { return codes_.size() == 1; }
     bool success() const { return certain() && codes_[0].empty(); }
+    std::span<const std::string_view> codes() const { return codes_; }
     // The only code, or the first of several.
     std::string_view code() const { return codes_.empty() ? std::string_view() : codes_[0]; }
     std::string text() const;
@@ -56,6 +57,15 @@ Prediction predict_cache(const cases::Case& geometry, std::uint64_t batch, std::
 Prediction predict_numbers(const cases::Case& geometry, const std::array<Array, 4>& weights,
                            std::span<const double> x, std::uint64_t batch, std::uint64_t rows,
                            std::uint64_t first, std::uint64_t count);
+
+// The same rows offered one by one: how the first refusal may read. A later row's projection is not looked at
+// before an earlier row's scores.
+Prediction predict_rows_one_by_one(const cases::Case& geometry, const std::array<Array, 4>& weights,
+                                   std::span<const double> x, std::uint64_t batch, std::uint64_t rows);
+
+// Whether every order and choice of `rows` of these rows stays so far from overflow that norms show it.
+bool far_from_overflow(const cases::Case& geometry, const std::array<Array, 4>& weights,
+                       std::span<const double> x, std::uint64_t rows);
 
 // One AdamW step with the default options.
 Prediction predict_adamw(const cases::Case& geometry, const std::array<Array, 4>& weights,
