@@ -10,7 +10,10 @@ namespace attest::fuzzing {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 18;
+// A quarter of a megabyte of doubles: larger storage costs page faults and shows nothing new.
+constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 15;
+// Far positions need long tables: 2^17 positions of a rotary width of four.
+constexpr std::uint64_t kTableElementsMax = std::uint64_t{1} << 20;
 
 std::uint64_t plus(std::uint64_t left, std::uint64_t right) {
     return left > kMost - right ? kMost : left + right;
@@ -44,7 +47,8 @@ Cost cost_of(const cases::Case& one) {
     const std::uint64_t storage =
         times(times(times(2, one.batch), times(one.kv_heads, one.capacity)), one.head_width);
     const std::uint64_t tables = times(one.rope.positions, one.rope.width);
-    for (const std::uint64_t part : {weights, x, storage, tables}) {
+    cost.table_elements = tables <= cases::kMaxElements ? tables : 0;
+    for (const std::uint64_t part : {weights, x, storage}) {
         if (part <= cases::kMaxElements) {
             cost.elements = plus(cost.elements, part);
         }
@@ -63,8 +67,8 @@ Cost cost_of(const cases::Case& one) {
 
 bool affordable(const cases::Case& one, std::uint64_t multiplications_max) {
     const Cost cost = cost_of(one);
-    return cost.elements <= kElementsMax && cost.multiplications <= multiplications_max &&
-           one.steps.size() <= 64;
+    return cost.elements <= kElementsMax && cost.table_elements <= kTableElementsMax &&
+           cost.multiplications <= multiplications_max && one.steps.size() <= 64;
 }
 
 }  // namespace attest::fuzzing

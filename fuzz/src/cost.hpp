@@ -10,6 +10,7 @@ namespace attest::fuzzing {
 // Work estimates, all saturating at 2^64 − 1.
 struct Cost {
     std::uint64_t elements = 0;         // of everything filled or stored
+    std::uint64_t table_elements = 0;   // of the rotary tables
     std::uint64_t multiplications = 0;  // of one pass over the steps, each row against its whole prefix
 };
 

@@ -186,8 +186,8 @@ std::optional<std::string> Mutator::cross(std::string_view left, std::string_vie
 }
 
 Mutator mutator_of(std::string_view law) {
-    constexpr std::uint64_t kForBits = std::uint64_t{1} << 20;
-    constexpr std::uint64_t kForTheOracle = std::uint64_t{1} << 16;
+    constexpr std::uint64_t kForBits = std::uint64_t{1} << 18;
+    constexpr std::uint64_t kForTheOracle = std::uint64_t{1} << 17;
     const properties::Law* row = properties::find_law(law);
     const bool oracle = row != nullptr && row->kind == properties::LawKind::oracle;
     return Mutator(std::string(law), oracle ? kForTheOracle : kForBits);

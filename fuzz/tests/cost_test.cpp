@@ -1,0 +1,62 @@
+// A driver runs what is affordable. A corpus case that is not would be skipped by its own driver, silently.
+#include "attest/case/parse.hpp"
+
+#include "../src/cost.hpp"
+#include "../src/mutate.hpp"
+#include "corpus.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace attest::fuzzing {
+namespace {
+
+TEST(Cost, EveryCorpusCaseIsAffordable) {
+    for (const CorpusFile& file : corpus_cases()) {
+        const auto one = cases::parse(file.text);
+        ASSERT_TRUE(one) << file.path;
+        EXPECT_TRUE(affordable(*one, mutator_of(file.folder).multiplications_max())) << file.path;
+    }
+}
+
+TEST(Cost, LargeCasesAreNot) {
+    cases::Case one;
+    one.steps.assign(4, cases::Step{});
+    const std::uint64_t most = std::uint64_t{1} << 18;
+    EXPECT_TRUE(affordable(one, most));
+    cases::Case wide = one;
+    wide.width = wide.head_width = 400;
+    EXPECT_FALSE(affordable(wide, most));
+    cases::Case roomy = one;
+    roomy.capacity = 100000;
+    EXPECT_FALSE(affordable(roomy, most));
+    cases::Case long_one = one;
+    long_one.steps.assign(65, cases::Step{});
+    EXPECT_FALSE(affordable(long_one, most));
+    cases::Case long_table = one;
+    long_table.rope.positions = std::uint64_t{1} << 20;
+    EXPECT_FALSE(affordable(long_table, most));
+}
+
+// Geometry that nobody may allocate costs nothing: it must be refused, and a driver must get there.
+TEST(Cost, WhatMustBeRefusedIsAffordable) {
+    for (const std::uint64_t huge :
+         {std::uint64_t{1} << 32, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()}) {
+        cases::Case one;
+        one.steps.assign(2, cases::Step{});
+        cases::Case wide = one;
+        wide.width = huge;
+        EXPECT_TRUE(affordable(wide, 1 << 16));
+        cases::Case roomy = one;
+        roomy.capacity = huge;
+        EXPECT_TRUE(affordable(roomy, 1 << 16));
+        cases::Case headless = one;
+        headless.heads = 0;
+        headless.head_width = huge;
+        EXPECT_TRUE(affordable(headless, 1 << 16));
+    }
+}
+
+}  // namespace
+}  // namespace attest::fuzzing
