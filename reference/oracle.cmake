@@ -41,7 +41,7 @@ if(ATTEST_BUILD_TESTS)
     find_package(nlohmann_json REQUIRED)
     add_executable(attest-reference tools/attest_reference.cpp tools/report.cpp)
     attest_target(attest-reference)
-    target_link_libraries(attest-reference PRIVATE attest_verdict CLI11::CLI11 fmt::fmt-header-only
+    target_link_libraries(attest-reference PRIVATE attest_verdict attest_npz CLI11::CLI11 fmt::fmt-header-only
                                                    nlohmann_json::nlohmann_json)
 
     # The bound's attacker: kernels of every kind on a machine that errs as far as it may.
@@ -72,12 +72,12 @@ if(ATTEST_BUILD_TESTS)
         reference_vectors_test
         LABEL reference
         SOURCES tests/reference/vectors_test.cpp
-        LIBS attest_verdict)
+        LIBS attest_verdict attest_npz)
     attest_unit_test(
         reference_tool_test
         LABEL tool
         SOURCES tests/reference/tool_test.cpp
-        LIBS attest_dump nlohmann_json::nlohmann_json)
+        LIBS attest_npz nlohmann_json::nlohmann_json)
     target_compile_definitions(reference_tool_test
                                PRIVATE ATTEST_REFERENCE_PROGRAM="$<TARGET_FILE:attest-reference>")
     add_dependencies(reference_tool_test attest-reference)

@@ -14,7 +14,6 @@ constexpr auto kTexts = std::to_array<std::string_view>({
     "CannotRead",
     "CannotWrite",
     "NotRegularFile",
-    "UnknownFormat",
     "HeaderTooSmall",
     "HeaderTooLarge",
     "InvalidHeaderLength",

@@ -1,5 +1,7 @@
 #include "safetensors_header.hpp"
 
+#include "find_twice.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -39,6 +41,8 @@ class Reader {
         behind,    // the whole header
     };
 
+    explicit Reader(Place start) : place_(start), alone_(start == Place::metadata) {}
+
     bool null() { return misplaced("null"); }
     bool boolean(bool) { return misplaced("a boolean"); }
     bool number_integer(Json::number_integer_t) { return misplaced("a negative number"); }
@@ -55,7 +59,7 @@ class Reader {
     bool end_array();
     bool parse_error(std::size_t position, const std::string&, const Json::exception& error) {
         return fail(ErrorCode::InvalidHeaderDeserialization,
-                    "at byte " + std::to_string(position) + " of the header: " + error.what());
+                    "at byte " + std::to_string(position) + " of the JSON text: " + error.what());
     }
 
     std::optional<Error> take_error() { return std::move(error_); }
@@ -73,7 +77,8 @@ class Reader {
     const char* due() const;
     bool finish_entry();
 
-    Place place_ = Place::before;
+    Place place_;
+    bool alone_;  // nothing but the metadata object is read
     Header header_;
     Entry entry_;
     std::string tensor_;  // at fault, if any
@@ -208,7 +213,7 @@ bool Reader::end_object() {
             place_ = Place::behind;
             return true;
         case Place::keys:
-            place_ = Place::top;
+            place_ = alone_ ? Place::behind : Place::top;
             return true;
         case Place::inside:
             return finish_entry();
@@ -248,30 +253,15 @@ bool Reader::finish_entry() {
     return true;
 }
 
-// Sorting finds equal names without a hash that a hostile header could make slow.
-template <typename Range, typename Name>
-std::optional<std::string> find_twice(const Range& range, Name name) {
-    std::vector<std::string_view> names;
-    names.reserve(range.size());
-    for (const auto& one : range)
-        names.emplace_back(name(one));
-    std::sort(names.begin(), names.end());
-    const auto found = std::adjacent_find(names.begin(), names.end());
-    if (found == names.end()) return std::nullopt;
-    return std::string(*found);
-}
-
-}  // namespace
-
-std::expected<Header, Error> parse_header(std::string_view text) {
+std::expected<Header, Error> read_all(std::string_view text, Reader::Place start) {
     const auto refuse = [](std::string reason) {
         return std::unexpected(Error{ErrorCode::InvalidHeaderDeserialization, {}, {}, std::move(reason)});
     };
     // The JSON reader takes a NUL for the end of its input and skips a byte order mark; other readers do
     // neither, and would read another file than this one.
-    if (text.find('\0') != std::string_view::npos) return refuse("a NUL byte in the header");
-    if (text.starts_with("\xef\xbb\xbf")) return refuse("a byte order mark before the header");
-    Reader reader;
+    if (text.find('\0') != std::string_view::npos) return refuse("a NUL byte in the JSON text");
+    if (text.starts_with("\xef\xbb\xbf")) return refuse("a byte order mark before the JSON text");
+    Reader reader(start);
     const bool done = Json::sax_parse(text.begin(), text.end(), &reader);
     if (auto error = reader.take_error()) return std::unexpected(std::move(*error));
     if (!done) return refuse("not JSON");
@@ -284,6 +274,18 @@ std::expected<Header, Error> parse_header(std::string_view text) {
         return std::unexpected(
             Error{ErrorCode::DuplicateKey, {}, {}, "metadata key " + *key + " stands twice"});
     return header;
+}
+
+}  // namespace
+
+std::expected<Header, Error> parse_header(std::string_view text) {
+    return read_all(text, Reader::Place::before);
+}
+
+std::expected<File::Metadata, Error> parse_metadata(std::string_view text) {
+    auto header = read_all(text, Reader::Place::metadata);
+    if (!header) return std::unexpected(std::move(header.error()));
+    return std::move(header->metadata);
 }
 
 }  // namespace attest::dump

@@ -31,4 +31,7 @@ struct Header {
 // TooManyDimensions.
 std::expected<Header, Error> parse_header(std::string_view text);
 
+// parse_metadata reads the metadata object alone, with the same errors.
+std::expected<File::Metadata, Error> parse_metadata(std::string_view text);
+
 }  // namespace attest::dump

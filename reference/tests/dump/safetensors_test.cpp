@@ -88,6 +88,16 @@ TEST(Safetensors, RefusesWhatIsNotUtf8) {
         EXPECT_EQ(verdict(R"({"__metadata__":{"a":")" + std::string(good) + "\"}}"), "accepted") << good;
 }
 
+// The byte that would complete a character is the first of the data: the header ends before it.
+TEST(Safetensors, CharactersEndWithTheHeader) {
+    for (const std::string bad : {"\xc3", "\xe2\x82", "\xf0\x9f\x98"}) {
+        EXPECT_EQ(verdict(bad), "InvalidHeader");
+        auto bytes = safetensors(bad, 1);
+        bytes.back() = std::byte{0x80};
+        EXPECT_EQ(verdict(bytes), "InvalidHeader");
+    }
+}
+
 TEST(Safetensors, RefusesWhatIsNotTheHeader) {
     for (const char* bad : {"",
                             " ",
@@ -243,6 +253,13 @@ TEST(Safetensors, ErrorsNameFileTensorAndReason) {
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().text(),
               "layer.safetensors: tensor a: TensorInvalidInfo: 4 bytes for a shape of 8");
+    // What stands behind a tensor is not that tensor's fault.
+    const auto behind =
+        parse_safetensors(safetensors(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                                      R"("__metadata__":{"k":1}})",
+                                      1));
+    ASSERT_FALSE(behind);
+    EXPECT_EQ(behind.error().tensor, "");
     const auto odd = parse_safetensors(safetensors(R"({"\u001b[2J":{"dtype":"X"}})"));
     ASSERT_FALSE(odd);
     EXPECT_EQ(odd.error().text(), "tensor \\x1b[2J: UnknownDtype: dtype X");
@@ -293,6 +310,26 @@ TEST(Safetensors, WritesWhatItReads) {
     EXPECT_TRUE(read_safetensors(path.string())->tensors().empty());
     std::filesystem::remove(path);
     EXPECT_EQ(write_safetensors("/nonexistent/x", tensors, metadata)->code, ErrorCode::CannotWrite);
+}
+
+TEST(Safetensors, WrittenElementsStartAligned) {
+    const double number[] = {1.0};
+    for (std::size_t length = 1; length <= 16; ++length) {
+        const std::vector<NewTensor> tensors = {make_tensor(std::string(length, 'a'), {1}, number)};
+        const auto bytes = format_safetensors(tensors, {});
+        ASSERT_TRUE(bytes);
+        EXPECT_EQ(bytes->size() % 8, 0U) << length;
+    }
+}
+
+TEST(Safetensors, AFailedWritingLeavesNothingBehind) {
+    const auto folder = scratch("folder");
+    std::filesystem::create_directories(folder / "taken");
+    const auto error = write_safetensors((folder / "taken").string(), {}, {});
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code, ErrorCode::CannotWrite);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {

@@ -13,13 +13,12 @@ enum class ErrorCode : std::uint8_t {
     CannotRead,
     CannotWrite,
     NotRegularFile,
-    UnknownFormat,  // neither safetensors, npy nor npz by its first bytes
 
     // safetensors, in the order in which they are looked for.
     HeaderTooSmall,                // fewer than the 8 bytes of the header length
     HeaderTooLarge,                // a header beyond the format's 100 MB
     InvalidHeaderLength,           // the header would end beyond the file
-    InvalidHeader,                 // the header is not UTF-8
+    InvalidHeader,                 // the header (or a text of NumPy's) is not UTF-8
     InvalidHeaderDeserialization,  // not the JSON the format wants
     DuplicateName,                 // two tensors of one name, or __metadata__ twice
     DuplicateKey,                  // one key twice inside a tensor's entry or inside __metadata__

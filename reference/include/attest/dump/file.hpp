@@ -39,7 +39,8 @@ class File {
     std::shared_ptr<const void> storage_;
 };
 
-// read takes a file of any format known here, told by its first bytes and not by its name.
+// read takes a file of any format known here (safetensors, npy, npz), told by its first bytes, then by its
+// name; all else is tried as safetensors, which has no mark of its own. In target attest_npz.
 std::expected<File, Error> read(const std::string& path);
 
 }  // namespace attest::dump

@@ -1,0 +1,219 @@
+#include <attest/dump/npy.hpp>
+#include <attest/dump/safetensors.hpp>
+
+#include "bytes.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zip.h>
+
+namespace attest::dump {
+namespace {
+
+using testing::to_bytes;
+
+struct MemberOf {
+    std::string name;
+    std::string bytes;
+    zip_int32_t method = ZIP_CM_DEFLATE;
+    bool encrypted = false;
+};
+
+std::string npy(std::string_view descr, std::string_view shape, std::string_view data) {
+    const std::string header = "{'descr': '" + std::string(descr) +
+                               "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }\n";
+    std::string out = "\x93NUMPY";
+    out += '\x01';
+    out += '\0';
+    out += static_cast<char>(header.size() & 0xff);
+    out += static_cast<char>(header.size() >> 8);
+    return out.append(header).append(data);
+}
+
+std::string text(std::string_view value) {
+    return npy("|S" + std::to_string(value.size()), "()", value);
+}
+
+// An archive written by libzip.
+std::vector<std::byte> archive(const std::vector<MemberOf>& members) {
+    const auto path =
+        std::filesystem::path(::testing::TempDir()) / ("archive" + std::to_string(::getpid()) + ".npz");
+    zip_t* const zip = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
+    for (const MemberOf& member : members) {
+        zip_source_t* const source = zip_source_buffer(zip, member.bytes.data(), member.bytes.size(), 0);
+        const zip_int64_t at = zip_file_add(zip, member.name.c_str(), source, ZIP_FL_ENC_UTF_8);
+        EXPECT_GE(at, 0) << member.name;
+        EXPECT_EQ(zip_set_file_compression(zip, static_cast<zip_uint64_t>(at), member.method, 0), 0);
+        if (member.encrypted) {
+            EXPECT_EQ(zip_file_set_encryption(zip, static_cast<zip_uint64_t>(at), ZIP_EM_AES_256, "secret"),
+                      0);
+        }
+    }
+    EXPECT_EQ(zip_close(zip), 0);
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    std::filesystem::remove(path);
+    return to_bytes(bytes);
+}
+
+std::string verdict(std::span<const std::byte> bytes) {
+    const auto file = parse_npz(bytes);
+    return file ? "accepted" : std::string(to_text(file.error().code));
+}
+
+const std::string kOne = npy("<u2", "(2,)", std::string_view("\1\0\2\0", 4));
+
+TEST(Npz, ReadsStoredAndDeflatedMembersAndMetadata) {
+    const auto bytes = archive({{"x.npy", kOne},
+                                {"a/w.npy", npy(">u2", "(1, 1)", std::string_view("\1\2", 2)), ZIP_CM_STORE},
+                                {"attest.npy", text("core")},
+                                {"metadata.npy", text(R"({"causal":"1","scale":"0.5"})")}});
+    const auto file = parse_npz(bytes);
+    ASSERT_TRUE(file) << file.error().text();
+    ASSERT_EQ(file->tensors().size(), 2U);
+    EXPECT_EQ(file->find("x")->numbers(), (std::vector{1.0, 2.0}));
+    EXPECT_EQ(file->find("a/w")->numbers(), std::vector{258.0});
+    EXPECT_EQ(file->metadata("attest"), "core");
+    EXPECT_EQ(file->metadata("causal"), "1");
+    EXPECT_EQ(file->metadata("scale"), "0.5");
+    EXPECT_EQ(file->metadata("metadata"), std::nullopt);
+}
+
+TEST(Npz, AnEmptyArchiveIsAnEmptyDump) {
+    const auto file = parse_npz(to_bytes(std::string("PK\5\6", 4) + std::string(18, '\0')));
+    ASSERT_TRUE(file) << file.error().text();
+    EXPECT_TRUE(file->tensors().empty());
+}
+
+TEST(Npz, RefusesWhatItMust) {
+    EXPECT_EQ(verdict(to_bytes("")), "InvalidArchive");
+    EXPECT_EQ(verdict(to_bytes("PK\3\4 and nothing more")), "InvalidArchive");
+    EXPECT_EQ(verdict(archive({{"x.npy", kOne, ZIP_CM_DEFLATE, true}})), "EncryptedArchive");
+    EXPECT_EQ(verdict(archive({{"x.npy", kOne, ZIP_CM_BZIP2}})), "UnsupportedCompression");
+    EXPECT_EQ(verdict(archive({{"x.txt", kOne}})), "InvalidArchive");
+    EXPECT_EQ(verdict(archive({{"x.npy", "no array"}})), "BadMagic");
+    EXPECT_EQ(verdict(archive({{"x.npy", npy("|O", "(1,)", "pickle")}})), "ObjectArray");
+    EXPECT_EQ(verdict(archive({{"metadata.npy", text("no JSON")}})), "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"heads":8})")}})), "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"a":"1"},"b":{})")}})),
+              "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"([])")}})), "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"a":"1","a":"2"})")}})), "DuplicateKey");
+    EXPECT_EQ(verdict(archive({{"a.npy", text("1")}, {"metadata.npy", text(R"({"a":"1"})")}})),
+              "DuplicateKey");
+    const auto file =
+        parse_npz(archive({{"good.npy", kOne}, {"bad.npy", npy("<f8", "(2,)", "short")}}), "dump.npz");
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().text(), "dump.npz: tensor bad: SizeMismatch: 5 bytes for a shape of 16");
+}
+
+// libzip writes no two members of one name, so the second is renamed in both its headers.
+TEST(Npz, RefusesANameTwice) {
+    auto bytes = archive({{"aa.npy", kOne}, {"ab.npy", kOne}});
+    const std::string name = "ab.npy";
+    std::size_t renamed = 0;
+    for (auto at = bytes.begin();; ++renamed) {
+        at = std::search(at, bytes.end(), name.begin(), name.end(),
+                         [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+        if (at == bytes.end()) break;
+        at[1] = std::byte{'a'};
+    }
+    EXPECT_EQ(renamed, 2U);
+    const auto file = parse_npz(bytes);
+    ASSERT_FALSE(file);
+    EXPECT_TRUE(file.error().code == ErrorCode::DuplicateName ||
+                file.error().code == ErrorCode::InvalidArchive)
+        << file.error().text();
+}
+
+// The directory of a small archive claims more than deflate can make of its bytes, or less than comes.
+TEST(Npz, BelievesNoClaimedSize) {
+    const auto good = archive({{"x.npy", kOne}});
+    const auto claim = [&](std::uint32_t size) {
+        auto bytes = good;
+        const auto put = [&](std::string_view mark, std::size_t offset) {
+            const auto at = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end(),
+                                        [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+            EXPECT_NE(at, bytes.end());
+            for (std::size_t i = 0; i < 4; ++i)
+                at[static_cast<std::ptrdiff_t>(offset + i)] =
+                    static_cast<std::byte>((size >> (8 * i)) & 0xff);
+        };
+        put("PK\3\4", 22);
+        put("PK\1\2", 24);
+        return bytes;
+    };
+    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()))), "accepted");
+    EXPECT_EQ(verdict(claim(0xfffffffe)), "ArchiveTooLarge");
+    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()) + 1)), "InvalidArchive");
+    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()) - 1)), "InvalidArchive");
+    EXPECT_EQ(verdict(claim(0)), "InvalidArchive");
+}
+
+TEST(Npz, ReadTellsFormatsApart) {
+    const auto folder =
+        std::filesystem::path(::testing::TempDir()) / ("formats" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const auto put = [&](const std::string& name, std::span<const std::byte> bytes) {
+        std::ofstream(folder / name, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        const auto file = read((folder / name).string());
+        return file ? std::to_string(file->tensors().size()) : std::string(to_text(file.error().code));
+    };
+    const auto zip = archive({{"x.npy", kOne}, {"y.npy", kOne}});
+    EXPECT_EQ(put("a", zip), "2");
+    EXPECT_EQ(put("b", to_bytes(kOne)), "1");
+    EXPECT_EQ(put("c.npz", format_safetensors({}, {}).value()), "InvalidArchive");
+    EXPECT_EQ(put("c.npy", format_safetensors({}, {}).value()), "BadMagic");
+    EXPECT_EQ(put("d", format_safetensors({}, {}).value()), "0");
+    EXPECT_EQ(put("e.safetensors", zip), "2");
+    EXPECT_EQ(put("f", to_bytes("anything")), "HeaderTooLarge");
+    EXPECT_EQ(put("g", to_bytes("")), "HeaderTooSmall");
+    EXPECT_EQ(read((folder / "none").string()).error().code, ErrorCode::CannotOpen);
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Npz, DamagedBytesAreReadOrRefused) {
+    const auto good = archive({{"x.npy", kOne}, {"y.npy", kOne, ZIP_CM_STORE}, {"attest.npy", text("core")}});
+    testing::Random random(41);
+    std::size_t accepted = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        auto bytes = good;
+        const std::uint64_t edits = 1 + random.below(3);
+        for (std::uint64_t edit = 0; edit < edits; ++edit) {
+            const auto at = static_cast<std::size_t>(random.below(bytes.size()));
+            switch (random.below(4)) {
+                case 0:
+                    bytes[at] ^= static_cast<std::byte>(1U << random.below(8));
+                    break;
+                case 1:
+                    bytes[at] = static_cast<std::byte>(random.next());
+                    break;
+                case 2:
+                    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), std::byte{0});
+                    break;
+                default:
+                    bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+        }
+        const auto file = parse_npz(bytes, "damaged");
+        if (!file) {
+            ASSERT_FALSE(file.error().text().empty());
+            continue;
+        }
+        ++accepted;
+        for (const Tensor& tensor : file->tensors())
+            ASSERT_EQ(tensor.numbers().size(), tensor.count());
+    }
+    EXPECT_GT(accepted, 200U);
+    EXPECT_LT(accepted, 10'000U);
+}
+
+}  // namespace
+}  // namespace attest::dump
