@@ -36,13 +36,19 @@ add_custom_target(fuzzers)
 foreach(law IN LISTS laws)
     attest_fuzzer(${law} SOURCES drivers/law.cpp DEFINE ATTEST_FUZZ_LAW=${law})
 endforeach()
-attest_fuzzer(
-    case_bytes
-    SOURCES drivers/bytes.cpp drivers/case_bytes_mutator.cpp
-    DEFINE ATTEST_FUZZ_BYTES=case_bytes
-    DICTIONARY case.dict)
-attest_fuzzer(
-    safetensors_bytes
-    SOURCES drivers/bytes.cpp drivers/safetensors_bytes_mutator.cpp
-    DEFINE ATTEST_FUZZ_BYTES=safetensors_bytes
-    DICTIONARY safetensors.dict)
+foreach(reader IN LISTS readers)
+    set(mutator "")
+    set(dictionary "")
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/drivers/${reader}_mutator.cpp)
+        set(mutator drivers/${reader}_mutator.cpp)
+    endif()
+    string(REPLACE "_bytes" ".dict" words ${reader})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${words})
+        set(dictionary DICTIONARY ${words})
+    endif()
+    attest_fuzzer(${reader} SOURCES drivers/bytes.cpp ${mutator} DEFINE ATTEST_FUZZ_BYTES=${reader}
+                  ${dictionary})
+endforeach()
+if(TARGET fuzz_npz_bytes)
+    target_link_libraries(fuzz_npz_bytes PRIVATE attest_fuzzing_npz)
+endif()

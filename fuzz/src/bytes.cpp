@@ -2,10 +2,12 @@
 
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/dump/npy.hpp"
 #include "attest/dump/safetensors.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <expected>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -71,6 +73,31 @@ void same_file(Checks& checks, const dump::File& got, const dump::File& want) {
 
 }  // namespace
 
+Verdict any_dump(const std::expected<dump::File, dump::Error>& file, bool writable) {
+    Checks checks;
+    if (!file) {
+        if (file.error().reason.empty()) {
+            checks.fail("error", file.error().text(), "a refusal that says why", "exactly");
+            return checks.verdict();
+        }
+        return properties::vacuous(file.error().text());
+    }
+    checks.tested();
+    for (const dump::Tensor& tensor : file->tensors()) {
+        read_fully(checks, tensor);
+    }
+    const auto written = dump::format_safetensors(rewritten(*file), file->metadata());
+    if (!written) {
+        checks.that("write", !writable, written.error().text(), "a file");
+        return checks.verdict();
+    }
+    const auto again = dump::parse_safetensors(*written, "written again");
+    if (checks.that("read again", again.has_value(), again ? "" : again.error().text(), "a file")) {
+        same_file(checks, *again, *file);
+    }
+    return checks.verdict();
+}
+
 Verdict case_bytes(std::span<const std::byte> bytes) {
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     Checks checks;
@@ -98,35 +125,25 @@ Verdict case_bytes(std::span<const std::byte> bytes) {
 }
 
 Verdict safetensors_bytes(std::span<const std::byte> bytes) {
-    Checks checks;
-    const auto file = dump::parse_safetensors(bytes, "input");
-    if (!file) {
-        if (file.error().reason.empty()) {
-            checks.fail("error", file.error().text(), "a refusal that says why", "exactly");
-            return checks.verdict();
-        }
-        return properties::vacuous(file.error().text());
-    }
-    checks.tested();
-    for (const dump::Tensor& tensor : file->tensors()) {
-        read_fully(checks, tensor);
-    }
-    const auto written = dump::format_safetensors(rewritten(*file), file->metadata());
-    if (!checks.that("write", written.has_value(), written ? "" : written.error().text(), "a file")) {
-        return checks.verdict();
-    }
-    const auto again = dump::parse_safetensors(*written, "written again");
-    if (checks.that("read again", again.has_value(), again ? "" : again.error().text(), "a file")) {
-        same_file(checks, *again, *file);
-    }
-    return checks.verdict();
+    return any_dump(dump::parse_safetensors(bytes, "input"), true);
+}
+
+Verdict npy_bytes(std::span<const std::byte> bytes) {
+    return any_dump(dump::parse_npy(bytes, "input"), false);
 }
 
 BytesProperty find_bytes_property(std::string_view name) {
-    if (name == "case_bytes") {
-        return case_bytes;
-    }
-    return name == "safetensors_bytes" ? safetensors_bytes : nullptr;
+    struct Row {
+        std::string_view name;
+        BytesProperty property;
+    };
+    static constexpr Row kRows[] = {
+        {"case_bytes", case_bytes},
+        {"safetensors_bytes", safetensors_bytes},
+        {"npy_bytes", npy_bytes},
+    };
+    const auto* found = std::ranges::find(kRows, name, &Row::name);
+    return found == std::end(kRows) ? nullptr : found->property;
 }
 
 }  // namespace attest::fuzzing

@@ -45,6 +45,15 @@ std::optional<std::vector<fs::path>> files_below(const fs::path& folder) {
     return files;
 }
 
+BytesProperty property_of_folder(const std::string& name) {
+#ifdef ATTEST_WITH_NPZ
+    if (name == "npz_bytes") {
+        return npz_bytes;
+    }
+#endif
+    return find_bytes_property(name);
+}
+
 class Replayer {
   public:
     Replayer(const ReplayOptions& options, std::ostream& out) : options_(options), out_(out) {}
@@ -77,7 +86,7 @@ class Replayer {
         }
         // The name stands there before the law runs, so that a crash has one.
         out_ << path.string() << ": " << std::flush;
-        if (const auto property = find_bytes_property(path.parent_path().filename().string())) {
+        if (const auto property = property_of_folder(path.parent_path().filename().string())) {
             bytes(property, *text);
         } else {
             one_case(*text);

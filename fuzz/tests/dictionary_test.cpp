@@ -50,7 +50,7 @@ TEST(Dictionary, HasEveryTypeOfADump) {
 
 // The form libFuzzer reads: a comment, or one quoted word a line.
 TEST(Dictionary, LinesAreQuoted) {
-    for (const char* name : {"case.dict", "safetensors.dict"}) {
+    for (const char* name : {"case.dict", "npy.dict", "safetensors.dict"}) {
         std::ifstream in(std::string(ATTEST_FUZZ_DIR) + "/" + name);
         std::size_t words = 0;
         for (std::string line; std::getline(in, line);) {
