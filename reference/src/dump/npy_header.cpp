@@ -72,6 +72,8 @@ class Literals {
 };
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
+    // Between literals white space is nothing; inside a type's name it is no size.
+    if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
     Literals literals(text);
     const auto size = literals.count();
     if (!size || !literals.at_end() || text.back() == 'L') return std::nullopt;

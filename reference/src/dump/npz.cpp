@@ -35,6 +35,8 @@ std::unexpected<Error> refuse(zip_error_t& error) {
 }
 
 std::expected<Archive, Error> open_archive(std::span<const std::byte> bytes) {
+    // libzip takes an empty file for an archive that is yet to be written.
+    if (bytes.empty()) return refuse(ErrorCode::InvalidArchive, "an empty file");
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);

@@ -109,7 +109,8 @@ TEST(Npy, RefusesBadStarts) {
     EXPECT_EQ(verdict("\x93NUMPY"), "BadMagic");
     EXPECT_EQ(verdict("\x93NUMPY\x01"), "BadMagic");
     EXPECT_EQ(verdict("\x92NUMPY\x01\x02 {}"), "BadMagic");
-    for (const std::string& version : {std::string("\0\0", 2), std::string("\4\0", 2), std::string("\1\1", 2)})
+    for (const std::string& version :
+         {std::string("\0\0", 2), std::string("\4\0", 2), std::string("\1\1", 2)})
         EXPECT_EQ(verdict("\x93NUMPY" + version + "  {}"), "UnsupportedVersion");
     EXPECT_EQ(verdict(std::string("\x93NUMPY\1\0\1", 9)), "HeaderTooSmall");
     EXPECT_EQ(verdict(std::string("\x93NUMPY\2\0\1\0\0", 11)), "HeaderTooSmall");
