@@ -3,6 +3,9 @@
 #include <cstdlib>
 
 #include "kernels_avx2.hpp"
+#if ATTEST_HIGHWAY
+#include "highway/tables.hpp"
+#endif
 
 namespace attest::detail {
 namespace {
@@ -10,13 +13,23 @@ namespace {
 // The tables this machine can run, portable first.
 template <class T>
 struct Available {
-    const Kernels<T>* tables[2] = {};
+    const Kernels<T>* tables[4] = {};
     std::size_t count = 0;
 
     Available() noexcept {
-        tables[count++] = &portable_kernels<T>();
-        if (const Kernels<T>* const avx2 = avx2_kernels<T>()) {
-            tables[count++] = avx2;
+        add(&portable_kernels<T>());
+        add(avx2_kernels<T>());
+#if ATTEST_HIGHWAY && defined(__x86_64__)
+        add(highway_avx2_kernels<T>());
+        add(highway_avx512_kernels<T>());
+#elif ATTEST_HIGHWAY && defined(__aarch64__)
+        add(highway_neon_kernels<T>());
+#endif
+    }
+
+    void add(const Kernels<T>* table) noexcept {
+        if (table != nullptr) {
+            tables[count++] = table;
         }
     }
 };

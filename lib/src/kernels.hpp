@@ -37,7 +37,7 @@ struct PositionRows {
 /// overlap unless it is said.
 template <class T>
 struct Kernels {
-    /// "portable", "avx2": what ATTEST_SIMD and test reports call this table.
+    /// "portable", "loops", "avx2", "avx512", "neon": what ATTEST_SIMD and test reports call this table.
     std::string_view name;
 
     /// dot is Σ a_i b_i, i < n.
@@ -69,7 +69,30 @@ struct Kernels {
 
     /// advance fills rows of a rotary table, `row_stride` elements apart: the recurrence of rotation.cpp.
     void (*advance)(T* cosines, T* sines, std::size_t row_stride, const RotationBlock& block);
+
+    // ---- the same sums, many at once
+
+    /// project_rows sets y[i · y_stride + r] = dot(row r of weights, row i of x), i < x_rows, r < rows.
+    void (*project_rows)(T* y, std::size_t y_stride, const T* x, std::size_t x_stride, std::size_t x_rows,
+                         const T* weights, std::size_t stride, std::size_t rows, std::size_t width);
+
+    /// score_group is scores for `queries` queries, q_stride apart, over the same keys: row i of s is query
+    /// i's. The keys are read once.
+    void (*score_group)(T* s, std::size_t s_stride, const T* q, std::size_t q_stride, std::size_t queries,
+                        const PositionRows<T>& keys, std::size_t width, T scale);
+
+    /// mix_group is mix for `queries` rows of weights over the same values; if `causal`, query i sees i more
+    /// candidates than values.candidates.count says, and they are there.
+    /// scratch: max(queries, kCausalGroup) · mix_scratch_elements(positions, width) elements.
+    void (*mix_group)(T* out, std::size_t out_stride, const T* w, std::size_t w_stride, std::size_t queries,
+                      const PositionRows<T>& values, std::size_t width, T* scratch, bool causal);
+
+    /// all_finite says whether none of values[0..n) is NaN or infinite.
+    bool (*all_finite)(const T* values, std::size_t n);
 };
+
+/// Rows that mix_group takes together when each sees one more than the row before.
+inline constexpr std::size_t kCausalGroup = 32;
 
 /// portable_kernels go through std::fma and run anywhere.
 template <class T>

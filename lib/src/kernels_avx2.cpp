@@ -11,7 +11,7 @@ namespace attest::detail {
 
 #if defined(__x86_64__)
 template <class T>
-constexpr Kernels<T> kAvx2 = KernelBody<T>::table("avx2");
+constexpr Kernels<T> kAvx2 = KernelBody<T>::table("loops");
 
 template <class T>
 const Kernels<T>* avx2_kernels() noexcept {

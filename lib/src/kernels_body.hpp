@@ -305,8 +305,66 @@ struct KernelBody {
         }
     }
 
+    ATTEST_KERNEL static void project_rows(T* y, std::size_t y_stride, const T* x, std::size_t x_stride,
+                                           std::size_t x_rows, const T* weights, std::size_t stride,
+                                           std::size_t rows, std::size_t width) {
+        for (std::size_t i = 0; i < x_rows; ++i) {
+            project(y + i * y_stride, weights, stride, rows, x + i * x_stride, width);
+        }
+    }
+
+    ATTEST_KERNEL static void score_group(T* s, std::size_t s_stride, const T* q, std::size_t q_stride,
+                                          std::size_t queries, const PositionRows<T>& keys, std::size_t width,
+                                          T scale) {
+        for (std::size_t i = 0; i < queries; ++i) {
+            scores(s + i * s_stride, q + i * q_stride, keys, width, scale);
+        }
+    }
+
+    ATTEST_KERNEL static void mix_group(T* out, std::size_t out_stride, const T* w, std::size_t w_stride,
+                                        std::size_t queries, const PositionRows<T>& values, std::size_t width,
+                                        T* scratch, bool causal) {
+        PositionRows<T> seen = values;
+        for (std::size_t i = 0; i < queries; ++i) {
+            mix(out + i * out_stride, w + i * w_stride, seen, width, scratch);
+            seen.candidates.count += causal ? 1 : 0;
+        }
+    }
+
+    ATTEST_KERNEL static bool all_finite(const T* values, std::size_t n) {
+        // x · 0 is NaN where x is not finite, and a NaN stays.
+        T seen[kWidth] = {};
+        std::size_t i = 0;
+        for (; n - i >= kWidth; i += kWidth) {
+            for (std::size_t l = 0; l < kWidth; ++l) {
+                seen[l] = std::fma(values[i + l], T(0), seen[l]);
+            }
+        }
+        for (; i < n; ++i) {
+            seen[0] = std::fma(values[i], T(0), seen[0]);
+        }
+        T all = T(0);
+        for (std::size_t l = 0; l < kWidth; ++l) {
+            all += seen[l];
+        }
+        return all == all;
+    }
+
     static constexpr Kernels<T> table(std::string_view name) {
-        return {name, dot, project, scores, maximum, exponentials, sum, mix, rotate, advance};
+        return {.name = name,
+                .dot = dot,
+                .project = project,
+                .scores = scores,
+                .maximum = maximum,
+                .exponentials = exponentials,
+                .sum = sum,
+                .mix = mix,
+                .rotate = rotate,
+                .advance = advance,
+                .project_rows = project_rows,
+                .score_group = score_group,
+                .mix_group = mix_group,
+                .all_finite = all_finite};
     }
 };
 

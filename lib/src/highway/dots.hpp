@@ -1,0 +1,275 @@
+// Many dot products: rows against one vector, or against several at once.
+#pragma once
+
+#include <utility>
+
+#include "../kernels.hpp"
+#include "vectors.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attest::detail::HWY_NAMESPACE {
+
+/// Rows whose sums run side by side: a sum is one chain of additions, and one row's alone would wait for
+/// each.
+inline constexpr std::size_t kSideBySide = 4;
+
+/// Vectors that one pass over a row can serve: as many as give each tile kNative sums.
+template <class T>
+inline constexpr std::size_t kMaxQueries = kNative<T> < 4 ? kNative<T> : 4;
+
+/// One short query in registers against rows in strict order of address, kNative rows a tile.
+template <class T, std::size_t Chunks>
+struct HeldQuery {
+    template <std::size_t... c>
+    static HWY_INLINE std::size_t run(T* out, const T* rows, std::size_t stride, std::size_t count,
+                                      const T* query, T scale, std::index_sequence<c...>) {
+        const Vec<T> factor = hn::Set(Tag<T>(), scale);
+        return tiles(out, rows, stride, count, factor, load(query + c * kNative<T>)...);
+    }
+
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const T*) { return sum; }
+    template <class... Rest>
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const T* row, Vec<T> x, Rest... rest) {
+        return add_products(hn::MulAdd(load(row), x, sum), row + kNative<T>, rest...);
+    }
+
+    template <class... Held>
+    static HWY_INLINE std::size_t tiles(T* out, const T* rows, std::size_t stride, std::size_t count,
+                                        Vec<T> factor, Held... held) {
+        std::size_t r = 0;
+        for (; count - r >= kNative<T>; r += kNative<T>) {
+            Vec<T> sums[kNative<T>];
+#pragma GCC unroll 16
+            for (std::size_t k = 0; k < kNative<T>; ++k) {
+                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
+                keep_order();
+            }
+            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + r);
+        }
+        return r;
+    }
+
+    /// Returns how many of `count` rows it has done: whole tiles.
+    static HWY_INLINE std::size_t run(T* out, const T* rows, std::size_t stride, std::size_t count,
+                                      const T* query, T scale) {
+        return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
+    }
+};
+
+/// A tile: Queries vectors by kNative / Queries rows, so that its sums fill one vector.
+template <class T, std::size_t Queries>
+struct Tile {
+    static constexpr std::size_t kRows = kNative<T> / Queries;
+    static constexpr std::size_t kLane = kLanes<T>;
+    using V = Vec<T>;
+
+    // The last products of a dot product, those short of all lanes. On a copy of the sums, so that those can
+    // stay in registers.
+    static HWY_NOINLINE V finish(const V* sums, const T* a, const T* b, std::size_t n) {
+        alignas(64) T lanes[kLane];
+        for (std::size_t p = 0; p < kParts<T>; ++p)
+            hn::Store(sums[p], Tag<T>(), lanes + p * kNative<T>);
+        for (std::size_t l = 0; l < n; ++l)
+            lanes[l] = std::fma(a[l], b[l], lanes[l]);
+        V finished[kParts<T>];
+        for (std::size_t p = 0; p < kParts<T>; ++p)
+            finished[p] = load(lanes + p * kNative<T>);
+        return fold_parts<T, kParts<T>>(finished);
+    }
+
+    // Chunk c of the products.
+    template <std::size_t Together>
+    static HWY_INLINE void chunk(V (&acc)[Together * Queries][kParts<T>], const T* rows, std::size_t stride,
+                                 const T* queries, std::size_t query_stride, std::size_t c) {
+        const std::size_t i = c * kLane;
+#pragma GCC unroll 8
+        for (std::size_t p = 0; p < kParts<T>; ++p) {
+            V row[Together];
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < Together; ++r) {
+                row[r] = load(rows + r * stride + i + p * kNative<T>);
+            }
+#pragma GCC unroll 4
+            for (std::size_t q = 0; q < Queries; ++q) {
+                const V x = load(queries + q * query_stride + i + p * kNative<T>);
+#pragma GCC unroll 16
+                for (std::size_t r = 0; r < Together; ++r) {
+                    acc[r * Queries + q][p] = hn::MulAdd(row[r], x, acc[r * Queries + q][p]);
+                }
+            }
+        }
+    }
+
+    template <std::size_t Together, std::size_t kChunks, std::size_t c = 0>
+    static HWY_INLINE void all_chunks(V (&acc)[Together * Queries][kParts<T>], const T* rows,
+                                      std::size_t stride, const T* queries, std::size_t query_stride) {
+        if constexpr (c < kChunks) {
+            chunk<Together>(acc, rows, stride, queries, query_stride, c);
+            all_chunks<Together, kChunks, c + 1>(acc, rows, stride, queries, query_stride);
+        }
+    }
+
+    // `Together` rows against every query, each sum in its own vectors. kChunks: width in units of kLanes if
+    // the compiler shall know it, else 0.
+    template <std::size_t Together, std::size_t kChunks>
+    static HWY_INLINE void accumulate(V* sums, const T* rows, std::size_t stride, const T* queries,
+                                      std::size_t query_stride, std::size_t width) {
+        V acc[Together * Queries][kParts<T>];
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < Together * Queries; ++i) {
+#pragma GCC unroll 8
+            for (std::size_t p = 0; p < kParts<T>; ++p)
+                acc[i][p] = hn::Zero(Tag<T>());
+        }
+        const std::size_t whole = kChunks != 0 ? kChunks * kLane : width / kLane * kLane;
+        if constexpr (kChunks != 0) {
+            all_chunks<Together, kChunks>(acc, rows, stride, queries, query_stride);
+        } else {
+            for (std::size_t c = 0; c < width / kLane; ++c) {
+                chunk<Together>(acc, rows, stride, queries, query_stride, c);
+            }
+            if (whole < width) {
+                V copy[Together * Queries][kParts<T>];
+#pragma GCC unroll 16
+                for (std::size_t i = 0; i < Together * Queries; ++i) {
+#pragma GCC unroll 8
+                    for (std::size_t p = 0; p < kParts<T>; ++p)
+                        copy[i][p] = acc[i][p];
+                }
+                for (std::size_t r = 0; r < Together; ++r) {
+                    for (std::size_t q = 0; q < Queries; ++q) {
+                        sums[q * kRows + r] = finish(copy[r * Queries + q], rows + r * stride + whole,
+                                                     queries + q * query_stride + whole, width - whole);
+                    }
+                }
+                return;
+            }
+        }
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < Together; ++r) {
+#pragma GCC unroll 4
+            for (std::size_t q = 0; q < Queries; ++q) {
+                sums[q * kRows + r] = fold_parts<T, kParts<T>>(acc[r * Queries + q]);
+            }
+        }
+    }
+
+    // The sums of one tile, query by query.
+    template <std::size_t Together, std::size_t kChunks>
+    static HWY_INLINE V sums(const T* rows, std::size_t stride, const T* queries, std::size_t query_stride,
+                             std::size_t width) {
+        V all[kNative<T>];
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < kRows; r += Together) {
+            accumulate<Together, kChunks>(all + r, rows + r * stride, stride, queries, query_stride, width);
+            keep_order();
+        }
+        return fold_rows<T>(all);
+    }
+
+    static HWY_INLINE void store(T* out, std::size_t out_stride, V sums) {
+        if constexpr (Queries == 1) {
+            hn::StoreU(sums, Tag<T>(), out);
+        } else {
+            const hn::FixedTag<T, kRows> part;
+            alignas(64) T lanes[kNative<T>];
+            hn::Store(sums, Tag<T>(), lanes);
+#pragma GCC unroll 4
+            for (std::size_t q = 0; q < Queries; ++q) {
+                hn::StoreU(hn::LoadU(part, lanes + q * kRows), part, out + q * out_stride);
+            }
+        }
+    }
+};
+
+/// out[q · out_stride + r] = dot(query q, row r) · scale, Queries queries, `count` rows; a scale of 1 changes
+/// nothing, whatever the value.
+template <class T, std::size_t Queries, std::size_t Together, std::size_t kChunks>
+HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const T* rows, std::size_t stride,
+                          std::size_t count, const T* queries, std::size_t query_stride, std::size_t width,
+                          T scale) {
+    using Kernel = Tile<T, Queries>;
+    constexpr std::size_t together = Together < Kernel::kRows ? Together : Kernel::kRows;
+    const Vec<T> factor = hn::Set(Tag<T>(), scale);
+    std::size_t r = 0;
+    if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {
+        r = HeldQuery<T, kChunks>::run(out, rows, stride, count, queries, scale);
+    }
+    for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
+        const Vec<T> sums =
+            Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries, query_stride, width);
+        Kernel::store(out + r, out_stride, hn::Mul(sums, factor));
+    }
+    // What is short of a tile, one row at a time: never a row that isn't there.
+    for (; r < count; ++r) {
+        Vec<T> parts[Kernel::kRows * Queries];
+        Kernel::template accumulate<1, kChunks>(parts, rows + r * stride, stride, queries, query_stride,
+                                                width);
+        for (std::size_t q = 0; q < Queries; ++q) {
+            alignas(64) T lanes[kNative<T>];
+            hn::Store(parts[q * Kernel::kRows], Tag<T>(), lanes);
+            for (std::size_t s = kNative<T> / 2; s > 0; s /= 2) {
+                for (std::size_t l = 0; l < s; ++l)
+                    lanes[l] += lanes[l + s];
+            }
+            out[q * out_stride + r] = lanes[0] * scale;
+        }
+    }
+}
+
+/// tile_rows for any number of queries.
+template <class T, std::size_t Together, std::size_t kChunks>
+HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const T* rows, std::size_t stride,
+                             std::size_t count, const T* queries, std::size_t query_stride,
+                             std::size_t query_count, std::size_t width, T scale) {
+    std::size_t q = 0;
+    if constexpr (kMaxQueries<T> >= 4) {
+        for (; query_count - q >= 4; q += 4) {
+            tile_rows<T, 4, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
+                                               queries + q * query_stride, query_stride, width, scale);
+        }
+    }
+    if constexpr (kMaxQueries<T> >= 2) {
+        for (; query_count - q >= 2; q += 2) {
+            tile_rows<T, 2, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
+                                               queries + q * query_stride, query_stride, width, scale);
+        }
+    }
+    for (; q < query_count; ++q) {
+        tile_rows<T, 1, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
+                                           queries + q * query_stride, query_stride, width, scale);
+    }
+}
+
+/// Rows that several passes of tile_queries share while they lie in the first cache.
+inline constexpr std::size_t kSharedRows = 64;
+
+template <class T, std::size_t kChunks>
+HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<T>& run, const T* queries,
+                           std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
+    const bool once = query_count <= 2 || query_count == 4;
+    const std::size_t step = once ? run.count : kSharedRows;
+    for (std::size_t r = 0; r < run.count; r += step) {
+        const std::size_t some = run.count - r < step ? run.count - r : step;
+        tile_queries<T, kSideBySide, kChunks>(out + r, out_stride, run.rows + r * run.stride, run.stride,
+                                              some, queries, query_stride, query_count, width, scale);
+    }
+}
+
+template <class T>
+void score_run(T* out, std::size_t out_stride, const RowRun<T>& run, const T* queries,
+               std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
+    switch (width == 64 ? 64 / kLanes<T> : width == 128 ? 128 / kLanes<T> : 0) {
+        case 64 / kLanes<T>:
+            return score_rows<T, 64 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
+                                                 width, scale);
+        case 128 / kLanes<T>:
+            return score_rows<T, 128 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
+                                                  width, scale);
+        default:
+            return score_rows<T, 0>(out, out_stride, run, queries, query_stride, query_count, width, scale);
+    }
+}
+
+}  // namespace attest::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,133 @@
+// The vectors of one instruction set, and the fold of sums.hpp on several of them at once. Included by one
+// source for each instruction set, through table.hpp: everything lives in that target's own namespace.
+#pragma once
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "../sums.hpp"
+
+static_assert(HWY_NATIVE_FMA || HWY_TARGET == HWY_NEON, "MulAdd must round once");
+
+HWY_BEFORE_NAMESPACE();
+namespace attest::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+using Vec = hn::Vec<Tag<T>>;
+
+/// Lanes of one vector of this instruction set, a power of two and at most kLanes.
+template <class T>
+inline constexpr std::size_t kNative = HWY_LANES(T);
+
+/// Vectors that hold the kLanes partial sums of one dot product.
+template <class T>
+inline constexpr std::size_t kParts = kLanes<T> / kNative<T>;
+
+template <class T>
+HWY_INLINE Vec<T> load(const T* p) {
+    return hn::LoadU(Tag<T>(), p);
+}
+
+/// Compilers must not move a load over this: beyond the caches, reading rows in any but address order halves
+/// the speed.
+HWY_INLINE void keep_order() {
+    asm volatile("" ::: "memory");
+}
+
+/// The first levels of the fold, where lanes l and l + s lie in different vectors.
+template <class T, std::size_t Parts>
+HWY_INLINE Vec<T> fold_parts(const Vec<T> (&parts)[Parts]) {
+    if constexpr (Parts == 1) {
+        return parts[0];
+    } else {
+        Vec<T> half[Parts / 2];
+#pragma GCC unroll 8
+        for (std::size_t p = 0; p < Parts / 2; ++p)
+            half[p] = hn::Add(parts[p], parts[p + Parts / 2]);
+        return fold_parts<T, Parts / 2>(half);
+    }
+}
+
+/// One level of the fold for two sets of rows at once: in every row of either, lane l and lane l + Step are
+/// added. Rows share a vector in runs of 2 · Step lanes before, of Step lanes after.
+template <class T, std::size_t Step>
+HWY_INLINE Vec<T> fold_pair(Vec<T> a, Vec<T> b) {
+    const Tag<T> d;
+    constexpr std::size_t bytes = Step * sizeof(T);
+    if constexpr (2 * Step == kNative<T> && bytes >= 16) {
+        return hn::Add(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
+    } else if constexpr (bytes == 16) {
+        const Vec<T> straight = hn::OddEvenBlocks(b, a);
+        const Vec<T> crossed = hn::OddEvenBlocks(a, b);
+        return hn::Add(straight, hn::SwapAdjacentBlocks(crossed));
+    } else if constexpr (sizeof(T) == 4 && Step == 1) {
+        const hn::Repartition<double, Tag<T>> pairs;
+        const auto pa = hn::BitCast(pairs, a);
+        const auto pb = hn::BitCast(pairs, b);
+        return hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, pa, pb)),
+                       hn::BitCast(d, hn::InterleaveUpper(pairs, pa, pb)));
+    } else {
+        return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+    }
+}
+
+/// The fold of Rows vectors, one row each: a tree whose levels are those of sums.hpp.
+template <class T, std::size_t Rows>
+HWY_INLINE Vec<T> fold_tree(const Vec<T>* rows) {
+    if constexpr (Rows == 1) {
+        return rows[0];
+    } else {
+        const Vec<T> low = fold_tree<T, Rows / 2>(rows);
+        const Vec<T> high = fold_tree<T, Rows / 2>(rows + Rows / 2);
+        return fold_pair<T, kNative<T> / Rows>(low, high);
+    }
+}
+
+/// Where fold_tree leaves the sum of a row: blocks of 16 bytes are taken in turn, as the concatenation and
+/// the exchange of blocks above place them; within a block rows follow each other.
+template <class T>
+struct FoldOrder {
+    static constexpr std::size_t kBlocks = kNative<T> * sizeof(T) / 16;
+    static constexpr std::size_t lane_of(std::size_t row) {
+        const std::size_t turn = row % kBlocks;
+        const std::size_t block = kBlocks == 4 ? (turn == 1 ? 2 : turn == 2 ? 1 : turn) : turn;
+        return block * (kNative<T> / kBlocks) + row / kBlocks;
+    }
+};
+
+/// The sums of kNative rows, in row order.
+template <class T>
+HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
+    using Index = hwy::MakeSigned<T>;
+    const Vec<T> sums = fold_tree<T, kNative<T>>(rows);
+    if constexpr (FoldOrder<T>::kBlocks == 1) {
+        return sums;
+    } else {
+        alignas(64) Index lanes[kNative<T>];
+#pragma GCC unroll 16
+        for (std::size_t row = 0; row < kNative<T>; ++row) {
+            lanes[row] = static_cast<Index>(FoldOrder<T>::lane_of(row));
+        }
+        return hn::TableLookupLanes(sums, hn::SetTableIndices(Tag<T>(), lanes));
+    }
+}
+
+/// The fold of one row whose partial sums lie in memory.
+template <class T>
+HWY_INLINE T fold_one(T (&lanes)[kLanes<T>]) {
+    for (std::size_t s = kLanes<T> / 2; s > 0; s /= 2) {
+        for (std::size_t l = 0; l < s; ++l)
+            lanes[l] += lanes[l + s];
+    }
+    return lanes[0];
+}
+
+}  // namespace attest::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,268 @@
+// Every table of kernels against the portable one, bit for bit: sizes around every edge of vector, tile and
+// block; values that cancel, underflow and vanish; rows that end where their memory ends.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <attest/random.hpp>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../src/kernels.hpp"
+
+namespace attest::detail {
+namespace {
+
+template <class T>
+using Row = std::vector<T>;
+
+// Values of all sizes: most near one, some huge, some whose products underflow, zeros of both signs.
+template <class T>
+Row<T> draw(std::size_t count, std::uint64_t seed) {
+    SplitMix64 random = SplitMix64::from_seed(seed);
+    Row<T> values(count);
+    for (T& value : values) {
+        const double unit = next_symmetric(random, 1.0);
+        const std::uint64_t kind = random.next() % 16;
+        const double tiny = std::sqrt(static_cast<double>(std::numeric_limits<T>::min()));
+        value = static_cast<T>(kind == 0   ? 0.0
+                               : kind == 1 ? -0.0
+                               : kind == 2 ? unit * tiny
+                               : kind == 3 ? unit * tiny * 1e-3
+                               : kind == 4 ? unit * 1e6
+                                           : unit);
+    }
+    return values;
+}
+
+template <class T>
+std::string difference(const Row<T>& got, const Row<T>& want) {
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        if (std::memcmp(&got[i], &want[i], sizeof(T)) != 0) {
+            return "at " + std::to_string(i) + ": " + std::to_string(got[i]) + " for " +
+                   std::to_string(want[i]);
+        }
+    }
+    return "";
+}
+
+template <class T>
+class KernelTables : public testing::Test {
+  protected:
+    // check(table, portable) for every other table.
+    template <class Check>
+    void each(Check check) {
+        const auto all = available_kernels<T>();
+        for (const Kernels<T>* const table : all.subspan(1)) {
+            SCOPED_TRACE(std::string(table->name));
+            check(*table, *all[0]);
+        }
+    }
+};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(KernelTables, Types);
+
+constexpr std::size_t kWidths[] = {1,  2,  5,  7,  8,  9,  15,  16,  17,  31, 33,
+                                   40, 48, 64, 65, 80, 96, 127, 128, 130, 256};
+constexpr std::size_t kRows[] = {0,  1,  2,  3,  4,  5,  7,   8,   9,   15, 16,
+                                 17, 31, 33, 63, 64, 65, 100, 128, 129, 200};
+
+TYPED_TEST(KernelTables, HasTheTablesOfThisMachine) {
+    using T = TypeParam;
+    const auto all = available_kernels<T>();
+    EXPECT_EQ(all.front()->name, "portable");
+    EXPECT_EQ(choose_kernels<T>("off"), all.front());
+    EXPECT_EQ(choose_kernels<T>(""), all.back());
+    EXPECT_EQ(choose_kernels<T>("none such"), nullptr);
+    for (const Kernels<T>* const table : all)
+        EXPECT_EQ(choose_kernels<T>(table->name), table);
+#if defined(__x86_64__) && ATTEST_HIGHWAY
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    EXPECT_EQ(choose_kernels<T>("avx2") != nullptr, avx2 && __builtin_cpu_supports("fma"));
+    EXPECT_EQ(choose_kernels<T>("avx512") != nullptr,
+              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
+#endif
+}
+
+TYPED_TEST(KernelTables, DotsAndProjectionsAgree) {
+    using T = TypeParam;
+    for (const std::size_t width : kWidths) {
+        for (const std::size_t rows : kRows) {
+            const std::size_t stride = width + rows % 3;
+            const Row<T> weights = draw<T>(rows == 0 ? 0 : (rows - 1) * stride + width, width * 1000 + rows);
+            const std::size_t inputs = 1 + (width + rows) % 9;
+            const Row<T> x = draw<T>(inputs * width, width + rows);
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got(inputs * (rows + 2), T(7));
+                Row<T> want(inputs * (rows + 2), T(7));
+                table.project_rows(got.data(), rows + 2, x.data(), width, inputs, weights.data(), stride,
+                                   rows, width);
+                portable.project_rows(want.data(), rows + 2, x.data(), width, inputs, weights.data(), stride,
+                                      rows, width);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows, " << inputs;
+                table.project(got.data(), weights.data(), stride, rows, x.data(), width);
+                portable.project(want.data(), weights.data(), stride, rows, x.data(), width);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows";
+                if (rows > 0) {
+                    const T dot = table.dot(weights.data(), x.data(), width);
+                    EXPECT_EQ(difference<T>({dot}, {portable.dot(weights.data(), x.data(), width)}), "");
+                }
+            });
+        }
+    }
+}
+
+// Keys or values in two runs, as a cache and its candidates hold them.
+template <class T>
+struct TwoRuns {
+    Row<T> retained;
+    Row<T> candidates;
+    PositionRows<T> rows;
+
+    TwoRuns(std::size_t cached, std::size_t fresh, std::size_t spare, std::size_t width, std::uint64_t seed)
+        : retained(draw<T>(cached * width, seed)), candidates(draw<T>((fresh + spare) * width, seed + 1)) {
+        rows = {{retained.data(), width, cached}, {candidates.data(), width, fresh}};
+    }
+};
+
+TYPED_TEST(KernelTables, ScoresAgreeForOneQueryAndForGroups) {
+    using T = TypeParam;
+    for (const std::size_t width : kWidths) {
+        for (const std::size_t count : kRows) {
+            const TwoRuns<T> keys(count, count % 3, 0, width, width * 77 + count);
+            const std::size_t positions = keys.rows.size();
+            const std::size_t queries = 1 + (width + count) % 10;
+            const Row<T> q = draw<T>(queries * width, width + 3 * count);
+            const T scale = T(1) / std::sqrt(static_cast<T>(width));
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got(queries * (positions + 1), T(7));
+                Row<T> want(queries * (positions + 1), T(7));
+                table.score_group(got.data(), positions + 1, q.data(), width, queries, keys.rows, width,
+                                  scale);
+                portable.score_group(want.data(), positions + 1, q.data(), width, queries, keys.rows, width,
+                                     scale);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << count << " rows, " << queries;
+                table.scores(got.data(), q.data(), keys.rows, width, scale);
+                portable.scores(want.data(), q.data(), keys.rows, width, scale);
+                EXPECT_EQ(difference(got, want), "");
+            });
+        }
+    }
+}
+
+TYPED_TEST(KernelTables, MixesAgreeForOneQueryForGroupsAndCausally) {
+    using T = TypeParam;
+    for (const std::size_t width : kWidths) {
+        for (const std::size_t count : kRows) {
+            for (const bool causal : {false, true}) {
+                const std::size_t queries = 1 + (width + count) % 10;
+                const TwoRuns<T> values(count, 1 + count % 70, causal ? queries : 0, width,
+                                        width * 77 + count);
+                const std::size_t positions = values.rows.size() + queries;
+                // Of any sign and size: the order of sums holds for all values, not for weights alone.
+                const Row<T> w = draw<T>(queries * positions, width + 3 * count);
+                this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                    const std::size_t room = std::max(queries, kCausalGroup);
+                    Row<T> scratch(room * mix_scratch_elements(positions, width), T(-3));
+                    Row<T> got(queries * (width + 1), T(7));
+                    Row<T> want(queries * (width + 1), T(7));
+                    table.mix_group(got.data(), width + 1, w.data(), positions, queries, values.rows, width,
+                                    scratch.data(), causal);
+                    portable.mix_group(want.data(), width + 1, w.data(), positions, queries, values.rows,
+                                       width, scratch.data(), causal);
+                    EXPECT_EQ(difference(got, want), "")
+                        << width << " wide, " << count << " rows, " << queries;
+                    table.mix(got.data(), w.data(), values.rows, width, scratch.data());
+                    portable.mix(want.data(), w.data(), values.rows, width, scratch.data());
+                    EXPECT_EQ(difference(got, want), "");
+                });
+            }
+        }
+    }
+}
+
+TYPED_TEST(KernelTables, MaximaExponentialsAndSumsAgree) {
+    using T = TypeParam;
+    for (std::size_t n = 1; n < 5000; n += n < 200 ? 1 : 61) {
+        Row<T> s = draw<T>(n, n);
+        if (n % 5 == 0) std::fill(s.begin(), s.end(), n % 2 == 0 ? T(0) : -T(0));
+        if (n % 5 == 1) std::ranges::for_each(s, [](T& value) { value = -std::fabs(value) * 200; });
+        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+            const T most = portable.maximum(s.data(), n);
+            EXPECT_EQ(difference<T>({table.maximum(s.data(), n)}, {most}), "") << n;
+            Row<T> got(n);
+            Row<T> want(n);
+            table.exponentials(got.data(), s.data(), n, most);
+            portable.exponentials(want.data(), s.data(), n, most);
+            EXPECT_EQ(difference(got, want), "") << n;
+            EXPECT_EQ(difference<T>({table.sum(want.data(), n)}, {portable.sum(want.data(), n)}), "") << n;
+            EXPECT_EQ(difference<T>({table.sum(s.data(), n)}, {portable.sum(s.data(), n)}), "") << n;
+            got = s;
+            table.exponentials(got.data(), got.data(), n, most);
+            EXPECT_EQ(difference(got, want), "") << n << " in place";
+        });
+    }
+}
+
+TYPED_TEST(KernelTables, ExponentialsAgreeOverTheWholeRange) {
+    using T = TypeParam;
+    constexpr std::size_t count = 1 << 16;
+    Row<T> x(count);
+    SplitMix64 random = SplitMix64::from_seed(3);
+    for (T& value : x) {
+        if constexpr (sizeof(T) == 4)
+            value = std::bit_cast<T>(static_cast<std::uint32_t>(random.next()));
+        else
+            value = std::bit_cast<T>(random.next());
+        if (std::isnan(value)) value = -std::numeric_limits<T>::infinity();
+    }
+    this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+        Row<T> got(count);
+        Row<T> want(count);
+        table.exponentials(got.data(), x.data(), count, T(0));
+        portable.exponentials(want.data(), x.data(), count, T(0));
+        EXPECT_EQ(difference(got, want), "");
+    });
+}
+
+TYPED_TEST(KernelTables, RotationsAgree) {
+    using T = TypeParam;
+    for (std::size_t width = 0; width <= 130; width += 2) {
+        const Row<T> row = draw<T>(width + 3, width);
+        const Row<T> cosines = draw<T>(width / 2, width + 1);
+        const Row<T> sines = draw<T>(width / 2, width + 2);
+        for (const RotaryPairs pairs : {RotaryPairs::interleaved, RotaryPairs::half}) {
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got = row;
+                Row<T> want = row;
+                table.rotate(got.data(), cosines.data(), sines.data(), width, pairs);
+                portable.rotate(want.data(), cosines.data(), sines.data(), width, pairs);
+                EXPECT_EQ(difference(got, want), "") << width;
+            });
+        }
+    }
+}
+
+TYPED_TEST(KernelTables, OneNonFiniteValueAnywhereIsSeen) {
+    using T = TypeParam;
+    constexpr T bad[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                         -std::numeric_limits<T>::infinity()};
+    for (std::size_t n = 0; n < 150; ++n) {
+        Row<T> values = draw<T>(n, n);
+        if (n > 0) values[0] = std::numeric_limits<T>::max();
+        for (const Kernels<T>* const table : available_kernels<T>()) {
+            EXPECT_TRUE(table->all_finite(values.data(), n)) << table->name;
+            for (std::size_t i = 0; i < n; ++i) {
+                const T kept = std::exchange(values[i], bad[(n + i) % 3]);
+                EXPECT_FALSE(table->all_finite(values.data(), n)) << table->name << ' ' << i << " of " << n;
+                values[i] = kept;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace attest::detail
