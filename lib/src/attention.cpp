@@ -174,7 +174,7 @@ Result<MultiHeadAttention<T>> MultiHeadAttention<T>::from_seed(std::uint64_t see
 
 template <class T>
 Result<Tensor<T>> MultiHeadAttention<T>::forward(const TensorView<const T>& x, std::size_t first_position,
-                                                 Memory& memory) const {
+                                                 Memory& memory, Executor& executor) const {
     const Shape& shape = x.shape();
     if (shape.rank() != 3) {
         return std::unexpected(InputRank{shape.rank()});
@@ -193,7 +193,7 @@ Result<Tensor<T>> MultiHeadAttention<T>::forward(const TensorView<const T>& x, s
         return std::unexpected(PositionsExceeded{first_position, shape[1], max_positions});
     }
     Result<detail::RowBuffers<T>> buffers =
-        detail::RowBuffers<T>::make(memory, geometry_, shape[0], shape[1], shape[1]);
+        detail::RowBuffers<T>::make(memory, geometry_, shape[0], shape[1], shape[1], executor.workers());
     if (!buffers) {
         return std::unexpected(buffers.error());
     }
@@ -201,8 +201,8 @@ Result<Tensor<T>> MultiHeadAttention<T>::forward(const TensorView<const T>& x, s
     if (!y) {
         return y;
     }
-    const detail::RowsCall<T> call{*kernels_, geometry_, rotary_,        weights(),
-                                   shape[0],  shape[1],  first_position, {}};
+    const detail::RowsCall<T> call{*kernels_, executor, geometry_,      rotary_, weights(),
+                                   shape[0],  shape[1], first_position, {}};
     if (const Result<void> done = detail::attend<T>(call, x, *buffers, nullptr); !done) {
         return std::unexpected(done.error());
     }
@@ -279,8 +279,10 @@ Result<void> MultiHeadAttention<T>::check_call(const TensorView<const T>& x, con
 
 template <class T>
 Result<void> MultiHeadAttention<T>::compute(const TensorView<const T>& x, const LayerKvCache<T>& cache,
-                                            detail::RowBuffers<T>& buffers, StepEvidence<T>* evidence) const {
+                                            detail::RowBuffers<T>& buffers, StepEvidence<T>* evidence,
+                                            Executor& executor) const {
     const detail::RowsCall<T> call{*kernels_,
+                                   executor,
                                    geometry_,
                                    rotary_,
                                    weights(),
@@ -293,14 +295,14 @@ Result<void> MultiHeadAttention<T>::compute(const TensorView<const T>& x, const 
 
 template <class T>
 Result<Ticket> MultiHeadAttention<T>::prepare(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                              const TensorView<T>& y) const {
+                                              const TensorView<T>& y, Executor& executor) const {
     if (const Result<void> valid = check_call(x, cache, true); !valid) {
         return std::unexpected(valid.error());
     }
     if (const Result<void> valid = check_output(y, x.shape()); !valid) {
         return std::unexpected(valid.error());
     }
-    const Result<Ticket> ticket = prepare_checked(x, cache, nullptr);
+    const Result<Ticket> ticket = prepare_checked(x, cache, nullptr, executor);
     if (ticket) {
         detail::copy_from_dense(detail::CacheAccess<T>::state(cache).rows.workspace.output.data(), y);
     }
@@ -309,11 +311,11 @@ Result<Ticket> MultiHeadAttention<T>::prepare(const TensorView<const T>& x, Laye
 
 template <class T>
 Result<Ticket> MultiHeadAttention<T>::prepare_checked(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                                      StepEvidence<T>* evidence) const {
+                                                      StepEvidence<T>* evidence, Executor& executor) const {
     detail::CacheState<T>& state = detail::CacheAccess<T>::state(cache);
     // Whatever was prepared before is about to be overwritten, even if this row is then refused.
     ++state.preparations;
-    if (const Result<void> done = compute(x, cache, state.rows.workspace, evidence); !done) {
+    if (const Result<void> done = compute(x, cache, state.rows.workspace, evidence, executor); !done) {
         return std::unexpected(done.error());
     }
     Ticket ticket;
@@ -327,8 +329,8 @@ Result<Ticket> MultiHeadAttention<T>::prepare_checked(const TensorView<const T>&
 
 template <class T>
 Result<void> MultiHeadAttention<T>::forward_incremental(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                                        const TensorView<T>& y) const {
-    const Result<Ticket> ticket = prepare(x, cache, y);
+                                                        const TensorView<T>& y, Executor& executor) const {
+    const Result<Ticket> ticket = prepare(x, cache, y, executor);
     if (!ticket) {
         return std::unexpected(ticket.error());
     }
@@ -338,7 +340,8 @@ Result<void> MultiHeadAttention<T>::forward_incremental(const TensorView<const T
 template <class T>
 Result<StepEvidence<T>> MultiHeadAttention<T>::forward_incremental_with_evidence(const TensorView<const T>& x,
                                                                                  LayerKvCache<T>& cache,
-                                                                                 Memory& memory) const {
+                                                                                 Memory& memory,
+                                                                                 Executor& executor) const {
     if (const Result<void> valid = check_call(x, cache, true); !valid) {
         return std::unexpected(valid.error());
     }
@@ -346,7 +349,7 @@ Result<StepEvidence<T>> MultiHeadAttention<T>::forward_incremental_with_evidence
     if (!evidence) {
         return evidence;
     }
-    const Result<Ticket> ticket = prepare_checked(x, cache, &*evidence);
+    const Result<Ticket> ticket = prepare_checked(x, cache, &*evidence, executor);
     if (!ticket) {
         return std::unexpected(ticket.error());
     }
@@ -361,7 +364,8 @@ Result<StepEvidence<T>> MultiHeadAttention<T>::forward_incremental_with_evidence
 
 template <class T>
 Result<void> MultiHeadAttention<T>::prefill(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                            const TensorView<T>& y, Memory& memory) const {
+                                            const TensorView<T>& y, Memory& memory,
+                                            Executor& executor) const {
     if (const Result<void> valid = check_call(x, cache, false); !valid) {
         return valid;
     }
@@ -369,12 +373,12 @@ Result<void> MultiHeadAttention<T>::prefill(const TensorView<const T>& x, LayerK
         return valid;
     }
     const std::size_t rows = x.shape()[1];
-    Result<detail::RowBuffers<T>> buffers =
-        detail::RowBuffers<T>::make(memory, geometry_, cache.batch_size(), rows, cache.length() + rows);
+    Result<detail::RowBuffers<T>> buffers = detail::RowBuffers<T>::make(
+        memory, geometry_, cache.batch_size(), rows, cache.length() + rows, executor.workers());
     if (!buffers) {
         return std::unexpected(buffers.error());
     }
-    if (const Result<void> done = compute(x, cache, *buffers, nullptr); !done) {
+    if (const Result<void> done = compute(x, cache, *buffers, nullptr, executor); !done) {
         return done;
     }
     detail::copy_from_dense(buffers->output.data(), y);

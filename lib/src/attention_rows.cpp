@@ -1,8 +1,8 @@
 #include "attention_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "attention_heads.hpp"
 #include "finite.hpp"
 #include "view_walk.hpp"
 
@@ -16,22 +16,76 @@ void keep(Tensor<T>* tensor, const T* values) {
     }
 }
 
-// [B, n, D] times W [heads·d, D] into [B, heads, n, d].
+// Rows of weights, and of input, that one piece of a projection takes.
+constexpr std::size_t kPieceRows = 64;
+
+// x [B, n, D] times W [heads·d, D] into [B, heads, n, d].
 template <class T>
-void project_heads(const RowsCall<T>& call, const T* weights, std::size_t heads, const T* input,
-                   T* projected) {
-    const std::size_t model_width = call.geometry.model_width;
-    const std::size_t head_width = call.geometry.head_width;
-    for (std::size_t batch = 0; batch < call.batch; ++batch) {
-        for (std::size_t row = 0; row < call.rows; ++row) {
-            const T* const x = input + (batch * call.rows + row) * model_width;
-            for (std::size_t head = 0; head < heads; ++head) {
-                T* const out = projected + ((batch * heads + head) * call.rows + row) * head_width;
-                call.kernels.project(out, weights + head * head_width * model_width, model_width, head_width,
-                                     x, model_width);
-            }
+struct HeadProjection {
+    const T* weights;
+    T* out;
+    std::size_t heads;
+
+    // One head, input rows [first, first + count) of all B · n.
+    void run(const RowsCall<T>& call, const T* input, std::size_t head, std::size_t first,
+             std::size_t count) const {
+        const std::size_t model_width = call.geometry.model_width;
+        const std::size_t head_width = call.geometry.head_width;
+        const T* const rows = weights + head * head_width * model_width;
+        if (call.rows == 1) {
+            call.kernels.project_rows(out + (first * heads + head) * head_width, heads * head_width,
+                                      input + first * model_width, model_width, count, rows, model_width,
+                                      head_width, model_width);
+            return;
+        }
+        for (std::size_t row = first; row < first + count;) {
+            const std::size_t batch = row / call.rows;
+            const std::size_t here = std::min((batch + 1) * call.rows, first + count) - row;
+            T* const target = out + ((batch * heads + head) * call.rows + row % call.rows) * head_width;
+            call.kernels.project_rows(target, head_width, input + row * model_width, model_width, here, rows,
+                                      model_width, head_width, model_width);
+            row += here;
         }
     }
+};
+
+template <class T>
+void project_heads(const RowsCall<T>& call, const T* input, const HeadProjection<T> (&projections)[3]) {
+    const std::size_t rows = call.batch * call.rows;
+    const std::size_t heads = projections[0].heads + projections[1].heads + projections[2].heads;
+    auto piece = [&](std::size_t index, std::size_t) {
+        const std::size_t first = index / heads * kPieceRows;
+        std::size_t head = index % heads;
+        std::size_t which = 0;
+        for (; head >= projections[which].heads; ++which)
+            head -= projections[which].heads;
+        projections[which].run(call, input, head, first, std::min(kPieceRows, rows - first));
+    };
+    run_pieces(call.executor, heads * ((rows + kPieceRows - 1) / kPieceRows), piece);
+}
+
+// merged [B·n, H·d] times wo [D, H·d] into [B·n, D].
+template <class T>
+void project_output(const RowsCall<T>& call, const T* merged, T* output) {
+    const std::size_t rows = call.batch * call.rows;
+    const std::size_t model_width = call.geometry.model_width;
+    const std::size_t merged_width = call.geometry.heads * call.geometry.head_width;
+    const std::size_t parts = (model_width + kPieceRows - 1) / kPieceRows;
+    auto piece = [&](std::size_t index, std::size_t) {
+        const std::size_t first = index / parts * kPieceRows;
+        const std::size_t feature = index % parts * kPieceRows;
+        call.kernels.project_rows(
+            output + first * model_width + feature, model_width, merged + first * merged_width, merged_width,
+            std::min(kPieceRows, rows - first), call.weights[3] + feature * merged_width, merged_width,
+            std::min(kPieceRows, model_width - feature), merged_width);
+    };
+    run_pieces(call.executor, parts * ((rows + kPieceRows - 1) / kPieceRows), piece);
+}
+
+// first_nonfinite, at the speed of vectors where all are finite.
+template <class T>
+std::optional<Found> find_nonfinite(const RowsCall<T>& call, const T* values, std::size_t count) {
+    return call.kernels.all_finite(values, count) ? std::nullopt : first_nonfinite(values, count);
 }
 
 // Turns every row of [B, heads, n, d] to its absolute position.
@@ -53,74 +107,16 @@ void rotate_heads(const RowsCall<T>& call, std::size_t heads, T* projected) {
     }
 }
 
-// The rows that query row `row` of key/value lane `lane` sees, by logical position: cached ones, then new
-// ones.
-template <class T>
-PositionRows<T> visible_rows(const RowsCall<T>& call, std::size_t lane, std::size_t row, const T* cached,
-                             const T* candidates) {
-    const std::size_t width = call.geometry.head_width;
-    const T* const retained = cached == nullptr ? nullptr : cached + lane * call.prefix.capacity * width;
-    return {{retained, width, call.prefix.length}, {candidates + lane * call.rows * width, width, row + 1}};
-}
-
-template <class T>
-Result<void> mix_heads(const RowsCall<T>& call, RowBuffers<T>& buffers, Tensor<T>* weights) {
-    const AttentionGeometry& geometry = call.geometry;
-    const std::size_t width = geometry.head_width;
-    const std::size_t group = geometry.heads / geometry.kv_heads;
-    const T scale = T(1) / std::sqrt(static_cast<T>(width));
-    const std::size_t longest = call.prefix.length + call.rows;
-    for (std::size_t batch = 0; batch < call.batch; ++batch) {
-        for (std::size_t head = 0; head < geometry.heads; ++head) {
-            const std::size_t lane = batch * geometry.heads + head;
-            const std::size_t kv_lane = batch * geometry.kv_heads + head / group;
-            for (std::size_t row = 0; row < call.rows; ++row) {
-                const std::size_t flat_row = lane * call.rows + row;
-                const auto keys = visible_rows(call, kv_lane, row, call.prefix.keys, buffers.keys.data());
-                const auto values =
-                    visible_rows(call, kv_lane, row, call.prefix.values, buffers.values.data());
-                const std::size_t positions = keys.size();
-                T* const scores = buffers.scores.data();
-
-                call.kernels.scores(scores, buffers.queries.data() + flat_row * width, keys, width, scale);
-                if (const auto found = first_nonfinite(scores, positions)) {
-                    return std::unexpected(NonFiniteScore{flat_row * longest + found->index, found->value});
-                }
-                const T maximum = call.kernels.maximum(scores, positions);
-                call.kernels.exponentials(scores, scores, positions, maximum);
-                // At least one weight is exp(0) = 1 and none is negative: the denominator is finite and ≥ 1.
-                const T denominator = call.kernels.sum(scores, positions);
-
-                T* const out =
-                    buffers.merged.data() + ((batch * call.rows + row) * geometry.heads + head) * width;
-                call.kernels.mix(out, scores, values, width, buffers.folds.data());
-                if (const auto found = first_nonfinite(out, width)) {
-                    return std::unexpected(
-                        NonFiniteHeadOutput{flat_row * width + found->index, found->value});
-                }
-                for (std::size_t feature = 0; feature < width; ++feature) {
-                    out[feature] /= denominator;
-                }
-                if (weights != nullptr) {
-                    T* const kept = weights->span().data() + flat_row * longest;
-                    for (std::size_t position = 0; position < positions; ++position) {
-                        kept[position] = scores[position] / denominator;
-                    }
-                }
-            }
-        }
-    }
-    return {};
-}
-
 }  // namespace
 
 template <class T>
 Result<RowBuffers<T>> RowBuffers<T>::make(Memory& memory, const AttentionGeometry& geometry,
-                                          std::size_t batch, std::size_t rows, std::size_t positions) {
+                                          std::size_t batch, std::size_t rows, std::size_t positions,
+                                          std::size_t workers) {
     // heads · d is the row count of wq and fits; the merged width needs no check of its own.
     const std::size_t merged_width = geometry.heads * geometry.head_width;
     const Shape kv_shape{batch, geometry.kv_heads, rows, geometry.head_width};
+    const HeadRoom room = HeadRoom::of(geometry, batch, rows, positions, workers);
     RowBuffers made;
     struct Part {
         Buffer<T>* buffer;
@@ -132,13 +128,16 @@ Result<RowBuffers<T>> RowBuffers<T>::make(Memory& memory, const AttentionGeometr
         {&made.queries, Shape{batch, geometry.heads, rows, geometry.head_width}, Stage::query_projection},
         {&made.keys, kv_shape, Stage::key_projection},
         {&made.values, kv_shape, Stage::value_projection},
-        {&made.scores, Shape{positions}, Stage::scores},
-        {&made.folds, Shape{mix_scratch_rows(positions), geometry.head_width}, Stage::workspace},
+        {&made.scores, room.scores, Stage::scores},
+        {&made.folds, room.folds, Stage::workspace},
+        {&made.denominators, room.denominators, Stage::workspace},
         {&made.merged, Shape{batch, rows, merged_width}, Stage::head_outputs},
         {&made.output, Shape{batch, rows, geometry.model_width}, Stage::output_projection},
     };
     for (const Part& part : parts) {
-        Result<Buffer<T>> buffer = Buffer<T>::make(memory, part.shape, part.stage);
+        // A cache's own is touched here, so that no step takes a page fault; a call's is not worth it.
+        Result<Buffer<T>> buffer = rows == 1 ? Buffer<T>::make(memory, part.shape, part.stage)
+                                             : Buffer<T>::make_unset(memory, part.shape, part.stage);
         if (!buffer) {
             return std::unexpected(buffer.error());
         }
@@ -153,63 +152,63 @@ Result<void> attend(const RowsCall<T>& call, const TensorView<const T>& x, RowBu
     const AttentionGeometry& geometry = call.geometry;
     const std::size_t query_count = call.batch * geometry.heads * call.rows * geometry.head_width;
     const std::size_t kv_count = call.batch * geometry.kv_heads * call.rows * geometry.head_width;
-    const std::size_t merged_width = geometry.heads * geometry.head_width;
-    T* const input = buffers.input.data();
     T* const queries = buffers.queries.data();
     T* const keys = buffers.keys.data();
     T* const values = buffers.values.data();
 
-    copy_to_dense(x, input);
-    if (const auto found = first_nonfinite(input, buffers.input.size())) {
+    if (!x.is_dense()) {
+        copy_to_dense(x, buffers.input.data());
+    }
+    // Nothing is written to the caller's memory before x was read for the last time.
+    const T* const input = x.is_dense() ? x.data() : buffers.input.data();
+    if (const auto found = find_nonfinite(call, input, buffers.input.size())) {
         return std::unexpected(NonFiniteInput{found->index, found->value});
     }
 
-    struct Projection {
-        T* out;
-        std::size_t heads;
+    const HeadProjection<T> projections[] = {
+        {call.weights[0], queries, geometry.heads},
+        {call.weights[1], keys, geometry.kv_heads},
+        {call.weights[2], values, geometry.kv_heads},
+    };
+    project_heads(call, input, projections);
+    struct Projected {
+        const T* values;
         std::size_t count;
         Stage stage;
         Tensor<T>* kept;
     };
-    const Projection projections[] = {
-        {queries, geometry.heads, query_count, Stage::query_projection,
+    const Projected projected[] = {
+        {queries, query_count, Stage::query_projection,
          evidence == nullptr ? nullptr : &evidence->projected_queries},
-        {keys, geometry.kv_heads, kv_count, Stage::key_projection,
-         evidence == nullptr ? nullptr : &evidence->projected_keys},
-        {values, geometry.kv_heads, kv_count, Stage::value_projection,
+        {keys, kv_count, Stage::key_projection, evidence == nullptr ? nullptr : &evidence->projected_keys},
+        {values, kv_count, Stage::value_projection,
          evidence == nullptr ? nullptr : &evidence->projected_values},
     };
-    for (std::size_t which = 0; which < 3; ++which) {
-        const Projection& projection = projections[which];
-        project_heads(call, call.weights[which], projection.heads, input, projection.out);
-        if (const auto found = first_nonfinite(projection.out, projection.count)) {
-            return std::unexpected(NonFiniteProjection{projection.stage, found->index, found->value});
+    for (const Projected& each : projected) {
+        if (const auto found = find_nonfinite(call, each.values, each.count)) {
+            return std::unexpected(NonFiniteProjection{each.stage, found->index, found->value});
         }
-        keep(projection.kept, projection.out);
+        keep(each.kept, each.values);
     }
 
     // Values are not rotated.
     rotate_heads(call, geometry.heads, queries);
-    if (const auto found = first_nonfinite(queries, query_count)) {
+    if (const auto found = find_nonfinite(call, queries, query_count)) {
         return std::unexpected(NonFiniteRotation{Stage::query_rotation, found->index, found->value});
     }
     rotate_heads(call, geometry.kv_heads, keys);
-    if (const auto found = first_nonfinite(keys, kv_count)) {
+    if (const auto found = find_nonfinite(call, keys, kv_count)) {
         return std::unexpected(NonFiniteRotation{Stage::key_rotation, found->index, found->value});
     }
 
     if (const Result<void> mixed =
-            mix_heads(call, buffers, evidence == nullptr ? nullptr : &evidence->weights);
+            attend_heads(call, buffers, evidence == nullptr ? nullptr : &evidence->weights);
         !mixed) {
         return mixed;
     }
 
-    for (std::size_t row = 0; row < call.batch * call.rows; ++row) {
-        call.kernels.project(buffers.output.data() + row * geometry.model_width, call.weights[3],
-                             merged_width, geometry.model_width, buffers.merged.data() + row * merged_width,
-                             merged_width);
-    }
-    if (const auto found = first_nonfinite(buffers.output.data(), buffers.output.size())) {
+    project_output(call, buffers.merged.data(), buffers.output.data());
+    if (const auto found = find_nonfinite(call, buffers.output.data(), buffers.output.size())) {
         return std::unexpected(NonFiniteOutput{found->index, found->value});
     }
     if (evidence != nullptr) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <attest/attention.hpp>
+#include <attest/executor.hpp>
 
 #include "kernels.hpp"
 
@@ -14,18 +15,20 @@ namespace attest::detail {
 /// RowBuffers hold everything computed for one call, dense. n rows; t the most positions a row can see.
 template <class T>
 struct RowBuffers {
-    Buffer<T> input;    ///< [B, n, D]
+    Buffer<T> input;    ///< [B, n, D], where x is not dense
     Buffer<T> queries;  ///< [B, H, n, d], projected, then rotated in place
     Buffer<T> keys;     ///< [B, Hkv, n, d], likewise
     Buffer<T> values;   ///< [B, Hkv, n, d]
-    Buffer<T> scores;   ///< [t], one row and head at a time; the weights take their place
+    Buffer<T> scores;   ///< of every head for one row, or of one piece a worker; weights take their place
     Buffer<T> folds;    ///< partial sums of the value mix
-    Buffer<T> merged;   ///< [B, n, H·d], the head outputs side by side
-    Buffer<T> output;   ///< [B, n, D]
+    Buffer<T> denominators;
+    Buffer<T> merged;  ///< [B, n, H·d], the head outputs side by side
+    Buffer<T> output;  ///< [B, n, D]
 
     /// make refuses with ElementCountOverflow or AllocationFailed naming the stage, in the order above.
+    /// Buffers of one row serve any executor, those of more rows one of `workers` workers at most.
     static Result<RowBuffers> make(Memory& memory, const AttentionGeometry& geometry, std::size_t batch,
-                                   std::size_t rows, std::size_t positions);
+                                   std::size_t rows, std::size_t positions, std::size_t workers);
 };
 
 /// PrefixRows are rows already cached: `length` live slots of buffers [B, Hkv, capacity, d].
@@ -42,6 +45,7 @@ struct PrefixRows {
 template <class T>
 struct RowsCall {
     const Kernels<T>& kernels;
+    Executor& executor;
     const AttentionGeometry& geometry;
     const Rotary<T>& rotary;
     std::array<const T*, 4> weights;  ///< wq, wk, wv, wo, dense

@@ -67,7 +67,7 @@ Result<CacheRows<T>> make_rows(Memory& memory, const AttentionGeometry& geometry
     if (!values) {
         return std::unexpected(values.error());
     }
-    Result<RowBuffers<T>> workspace = RowBuffers<T>::make(memory, geometry, batch_size, 1, capacity);
+    Result<RowBuffers<T>> workspace = RowBuffers<T>::make(memory, geometry, batch_size, 1, capacity, 1);
     if (!workspace) {
         return std::unexpected(workspace.error());
     }

@@ -103,6 +103,9 @@ ATTEST_REFUSAL(HeadsDoNotDivideRows, e.heads, " query heads cannot share the ", 
 ATTEST_REFUSAL(WeightShapeMismatch, "weight ", weight(e.parameter), " must have shape ", e.expected, ", got ",
                e.actual)
 ATTEST_REFUSAL(KernelsUnavailable, "ATTEST_SIMD asks for kernels that do not exist here; unset it")
+ATTEST_REFUSAL(ZeroWorkers, "a pool needs at least one worker, the calling thread")
+ATTEST_REFUSAL(ThreadsUnavailable, "the system gave ", e.started, " of ", e.workers,
+               " threads; ask for fewer")
 ATTEST_REFUSAL(ZeroBatchSize, "the batch size must be at least one")
 ATTEST_REFUSAL(ZeroCapacity, "the capacity must be at least one")
 ATTEST_REFUSAL(CapacityExceedsPositions, "first position ", e.first_position, " and capacity ", e.capacity,

@@ -4,19 +4,40 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace attest {
 namespace {
+
+// Memory of this size and more is aligned to huge pages and advised to use them: beyond the caches, rows are
+// read a fifth to a third faster where one translation covers 2 MiB.
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+std::size_t effective_alignment(std::size_t bytes, std::size_t alignment) {
+    return bytes >= kHugePageBytes && alignment < kHugePageBytes ? kHugePageBytes : alignment;
+}
 
 class Heap final : public Memory {
   public:
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
         // No object is larger than this; and libstdc++ 12 rounds a size near SIZE_MAX up to the alignment,
         // past zero, and then hands out next to nothing.
-        if (bytes > static_cast<std::size_t>(PTRDIFF_MAX)) return nullptr;
-        return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+        if (bytes > static_cast<std::size_t>(PTRDIFF_MAX) - kHugePageBytes) return nullptr;
+        const std::size_t aligned = effective_alignment(bytes, alignment);
+        void* const pointer = ::operator new(bytes, std::align_val_t{aligned}, std::nothrow);
+#if defined(__linux__)
+        // Advice: where it is not taken, pages are small and nothing else changes. Whole pages only, so that
+        // nobody else's bytes are meant.
+        if (pointer != nullptr && aligned >= kHugePageBytes) {
+            static_cast<void>(madvise(pointer, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE));
+        }
+#endif
+        return pointer;
     }
-    void deallocate(void* pointer, std::size_t /*bytes*/, std::size_t alignment) noexcept override {
-        ::operator delete(pointer, std::align_val_t{alignment});
+    void deallocate(void* pointer, std::size_t bytes, std::size_t alignment) noexcept override {
+        ::operator delete(pointer, std::align_val_t{effective_alignment(bytes, alignment)});
     }
 };
 
@@ -31,6 +52,15 @@ Memory& default_memory() noexcept {
 
 template <class T>
 Result<Buffer<T>> Buffer<T>::make(Memory& memory, const Shape& shape, Stage stage) {
+    Result<Buffer> buffer = make_unset(memory, shape, stage);
+    if (buffer && buffer->size() != 0) {
+        std::memset(buffer->data(), 0, buffer->size() * sizeof(T));
+    }
+    return buffer;
+}
+
+template <class T>
+Result<Buffer<T>> Buffer<T>::make_unset(Memory& memory, const Shape& shape, Stage stage) {
     const std::optional<std::size_t> count = shape.count();
     std::size_t bytes = 0;
     if (!count || __builtin_mul_overflow(*count, sizeof(T), &bytes)) {
@@ -44,7 +74,6 @@ Result<Buffer<T>> Buffer<T>::make(Memory& memory, const Shape& shape, Stage stag
     if (storage == nullptr) {
         return std::unexpected(AllocationFailed{stage, *count, bytes});
     }
-    std::memset(storage, 0, bytes);
     buffer.memory_ = &memory;
     buffer.data_ = static_cast<T*>(storage);
     buffer.size_ = *count;

@@ -50,6 +50,10 @@ void copy_to_dense(const TensorView<const T>& view, T* dense) {
 
 template <class T>
 void copy_from_dense(const T* dense, const TensorView<T>& view) {
+    if (view.is_dense()) {
+        std::copy_n(dense, view.size(), view.data());
+        return;
+    }
     walk(view, [dense](std::size_t index, T& value) { value = dense[index]; });
 }
 

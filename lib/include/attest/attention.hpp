@@ -10,6 +10,7 @@
 
 #include <attest/cache.hpp>
 #include <attest/error.hpp>
+#include <attest/executor.hpp>
 #include <attest/incremental.hpp>
 #include <attest/memory.hpp>
 #include <attest/parameter.hpp>
@@ -44,7 +45,8 @@ struct AttentionGeometry {
 /// Same bits: a row's output depends on the weights, the row and its prefix alone. Whole prefix or cached, in
 /// any chunks, in any batch, at any capacity: the bits are the same, because the order of every sum is fixed
 /// by logical index (src/sums.hpp). Threads: a layer is immutable but for its parameters' values, and any
-/// number of threads may share it. Copies share the parameter nodes and the rotary table.
+/// number of threads may share it. A call's own work is done by the executor it is given, with the same bits
+/// under every one. Copies share the parameter nodes and the rotary table.
 template <class T>
 class MultiHeadAttention {
   public:
@@ -75,7 +77,8 @@ class MultiHeadAttention {
     /// PositionsExceeded, ElementCountOverflow, AllocationFailed, then the non-finite ones in the order of
     /// the stages.
     [[nodiscard]] Result<Tensor<T>> forward(const TensorView<const T>& x, std::size_t first_position = 0,
-                                            Memory& memory = default_memory()) const;
+                                            Memory& memory = default_memory(),
+                                            Executor& executor = serial_executor()) const;
 
     /// forward_incremental computes one row x [B, 1, D] against `cache`, writes it to y [B, 1, D], and then
     /// appends its key and value. On refusal the cache and y are untouched. Errors, in order: InputRank,
@@ -86,25 +89,29 @@ class MultiHeadAttention {
     /// NonFiniteScore and NonFiniteHeadOutput head by head, NonFiniteOutput. Aliasing: y may be x. Cost:
     /// allocates nothing.
     [[nodiscard]] Result<void> forward_incremental(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                                   const TensorView<T>& y) const;
+                                                   const TensorView<T>& y,
+                                                   Executor& executor = serial_executor()) const;
 
     /// forward_incremental, keeping every intermediate tensor. It may also refuse with AllocationFailed for
     /// evidence, before anything is committed.
     [[nodiscard]] Result<StepEvidence<T>> forward_incremental_with_evidence(
-        const TensorView<const T>& x, LayerKvCache<T>& cache, Memory& memory = default_memory()) const;
+        const TensorView<const T>& x, LayerKvCache<T>& cache, Memory& memory = default_memory(),
+        Executor& executor = serial_executor()) const;
 
     /// prefill appends T ≥ 1 rows x [B, T, D] and writes y [B, T, D], all or nothing; the rows see each other
     /// causally. Errors as forward_incremental, with ZeroRows for SingleTokenRequired, and
     /// ElementCountOverflow and AllocationFailed (workspace) before the non-finite ones.
     [[nodiscard]] Result<void> prefill(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                       const TensorView<T>& y, Memory& memory = default_memory()) const;
+                                       const TensorView<T>& y, Memory& memory = default_memory(),
+                                       Executor& executor = serial_executor()) const;
 
     /// prepare does all of forward_incremental but the append, which the ticket can make later:
     /// cache.commit(ticket), or LayerKvCache::commit_all for the layers of a model together. The same
     /// refusals; a cache has room for one prepared row, and any later computation with the cache takes that
     /// room.
     [[nodiscard]] Result<Ticket> prepare(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                         const TensorView<T>& y) const;
+                                         const TensorView<T>& y,
+                                         Executor& executor = serial_executor()) const;
 
     /// check_binding says whether `cache` was made for this layer as it now is: the six refusals from
     /// CacheModelWidthMismatch to CacheRopeMismatch.
@@ -123,10 +130,10 @@ class MultiHeadAttention {
                             bool single_row) const;
     // The computation behind every checked entry: rows at the cache's length, into `buffers`.
     Result<void> compute(const TensorView<const T>& x, const LayerKvCache<T>& cache,
-                         detail::RowBuffers<T>& buffers, StepEvidence<T>* evidence) const;
+                         detail::RowBuffers<T>& buffers, StepEvidence<T>* evidence, Executor& executor) const;
     // prepare for a caller that has made every check.
     Result<Ticket> prepare_checked(const TensorView<const T>& x, LayerKvCache<T>& cache,
-                                   StepEvidence<T>* evidence) const;
+                                   StepEvidence<T>* evidence, Executor& executor) const;
     std::array<const T*, 4> weights() const;
 
     std::array<Parameter<T>, 4> parameters_;

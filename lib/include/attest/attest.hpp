@@ -5,6 +5,7 @@
 #include <attest/attention.hpp>    // MultiHeadAttention: forward, forward_incremental, prefill, prepare
 #include <attest/cache.hpp>        // LayerKvCache: the bound, transactional cache
 #include <attest/error.hpp>        // Error, Result: every refusal, one struct each
+#include <attest/executor.hpp>     // Executor, ThreadPool: who does the work of a call
 #include <attest/incremental.hpp>  // Ticket, StepEvidence
 #include <attest/memory.hpp>       // Memory: where every byte comes from
 #include <attest/parameter.hpp>    // Parameter: a weight with identity and revision

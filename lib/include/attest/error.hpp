@@ -330,6 +330,17 @@ struct NonFiniteOutput {
     double value;
 };
 
+// ---- threads
+
+/// A pool needs at least the calling thread.
+struct ZeroWorkers {};
+
+/// The system gave `started` of `workers` threads, the calling one among them. Ask for fewer.
+struct ThreadsUnavailable {
+    std::size_t workers;
+    std::size_t started;
+};
+
 // ---- work accounting
 
 struct HistoryEmpty {};
@@ -353,7 +364,7 @@ class Error {
         CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
         CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, PositionsExceeded, StaleTicket,
         NonFiniteInput, NonFiniteProjection, NonFiniteRotation, NonFiniteScore, NonFiniteHeadOutput,
-        NonFiniteOutput, HistoryEmpty, HistoryInconsistent>;
+        NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent>;
 
     template <class R>
         requires(!std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>)

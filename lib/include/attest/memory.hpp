@@ -31,7 +31,7 @@ class Memory {
 /// The alignment of every buffer: one 512-bit vector, one cache line.
 inline constexpr std::size_t kBufferAlignment = 64;
 
-/// Buffer owns `size` elements of a trivial type, zeroed when made.
+/// Buffer owns `size` elements of a trivial type, zeroed when made unless it is said otherwise.
 template <class T>
 class Buffer {
   public:
@@ -53,6 +53,8 @@ class Buffer {
     /// make allocates and zeroes. It refuses with ElementCountOverflow when `shape` has too many elements or
     /// bytes, and with AllocationFailed when memory says no; both name `stage`. No elements need no memory.
     [[nodiscard]] static Result<Buffer> make(Memory& memory, const Shape& shape, Stage stage);
+    /// make_unset is make without the zeroes, for scratch that is written before it is read.
+    [[nodiscard]] static Result<Buffer> make_unset(Memory& memory, const Shape& shape, Stage stage);
 
     [[nodiscard]] T* data() const { return data_; }
     [[nodiscard]] std::size_t size() const { return size_; }

@@ -1,0 +1,315 @@
+#include "attention_heads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "finite.hpp"
+
+namespace attest::detail {
+namespace {
+
+// Pieces that a single row's work is cut into at most, when there are fewer key/value heads than that.
+constexpr std::size_t kMaxSplits = 32;
+
+// Query rows that one piece of a prefill takes.
+constexpr std::size_t kQueryRows = 32;
+
+// Rows [begin, end) of positions, across both runs.
+template <class T>
+PositionRows<T> slice(const PositionRows<T>& all, std::size_t begin, std::size_t end) {
+    const auto part = [&](const RowRun<T>& run, std::size_t before) {
+        const std::size_t first = std::clamp(begin, before, before + run.count) - before;
+        const std::size_t last = std::clamp(end, before, before + run.count) - before;
+        return first == last ? RowRun<T>{}
+                             : RowRun<T>{run.rows + first * run.stride, run.stride, last - first};
+    };
+    return {part(all.retained, 0), part(all.candidates, all.retained.count)};
+}
+
+// The smallest of what pieces report, whichever comes first: the failure that a serial walk would have met.
+class FirstFailure {
+  public:
+    void report(std::size_t place) {
+        std::size_t known = place_.load(std::memory_order_relaxed);
+        while (place < known && !place_.compare_exchange_weak(known, place, std::memory_order_relaxed)) {
+        }
+    }
+    [[nodiscard]] std::size_t place() const { return place_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::size_t> place_{SIZE_MAX};
+};
+
+template <class T>
+class Heads {
+  public:
+    Heads(const RowsCall<T>& call, RowBuffers<T>& buffers, Tensor<T>* weights)
+        : call_(call),
+          buffers_(buffers),
+          weights_(weights),
+          width_(call.geometry.head_width),
+          heads_(call.geometry.heads),
+          group_(call.geometry.heads / call.geometry.kv_heads),
+          lanes_(call.batch * call.geometry.kv_heads),
+          longest_(call.prefix.length + call.rows),
+          scale_(T(1) / std::sqrt(static_cast<T>(width_))) {}
+
+    Result<void> run() {
+        if (call_.rows == 1) {
+            run_row();
+        } else {
+            run_rows();
+        }
+        const std::size_t failed = failure_.place();
+        return failed == SIZE_MAX ? Result<void>() : explain(failed);
+    }
+
+  private:
+    // Rows that query row `row` of key/value lane `lane` sees, by logical position: cached, then new ones.
+    PositionRows<T> visible(const T* cached, const T* fresh, std::size_t lane, std::size_t row) const {
+        const T* const retained =
+            cached == nullptr ? nullptr : cached + lane * call_.prefix.capacity * width_;
+        return {{retained, width_, call_.prefix.length},
+                {fresh + lane * call_.rows * width_, width_, row + 1}};
+    }
+    PositionRows<T> keys(std::size_t lane, std::size_t row) const {
+        return visible(call_.prefix.keys, buffers_.keys.data(), lane, row);
+    }
+    PositionRows<T> values(std::size_t lane, std::size_t row) const {
+        return visible(call_.prefix.values, buffers_.values.data(), lane, row);
+    }
+    const T* query(std::size_t head_lane, std::size_t row) const {
+        return buffers_.queries.data() + (head_lane * call_.rows + row) * width_;
+    }
+    // [B, n, H, d]
+    T* merged(std::size_t head_lane, std::size_t row) const {
+        const std::size_t batch = head_lane / heads_;
+        return buffers_.merged.data() + ((batch * call_.rows + row) * heads_ + head_lane % heads_) * width_;
+    }
+
+    // A row's scores fail before its output does.
+    std::size_t place(std::size_t head_lane, std::size_t row, bool output) const {
+        return (head_lane * call_.rows + row) * 2 + (output ? 1 : 0);
+    }
+
+    // Scores become weights; returns their sum. At least one weight is exp(0) = 1 and none is negative: the
+    // denominator is finite and ≥ 1.
+    T soften(T* scores, std::size_t positions, std::size_t head_lane, std::size_t row) {
+        if (!call_.kernels.all_finite(scores, positions)) {
+            failure_.report(place(head_lane, row, false));
+        }
+        const T maximum = call_.kernels.maximum(scores, positions);
+        call_.kernels.exponentials(scores, scores, positions, maximum);
+        return call_.kernels.sum(scores, positions);
+    }
+
+    void divide(T* mixed, T denominator, std::size_t head_lane, std::size_t row) {
+        if (!call_.kernels.all_finite(mixed, width_)) {
+            failure_.report(place(head_lane, row, true));
+        }
+        for (std::size_t feature = 0; feature < width_; ++feature) {
+            mixed[feature] /= denominator;
+        }
+    }
+
+    // ---- one row: pieces are key/value heads, cut by position if they are few
+
+    T* row_scores(std::size_t head_lane) const {
+        return buffers_.scores.data() + head_lane * buffers_.scores.size() / (lanes_ * group_);
+    }
+    std::size_t score_stride() const { return buffers_.scores.size() / (lanes_ * group_); }
+    // A slot's node, one partial sum a query, and then the scratch that made it.
+    std::size_t node_size() const { return group_ * width_; }
+    T* node(std::size_t slot) const {
+        return buffers_.folds.data() + slot * (buffers_.folds.size() / std::max(lanes_, kMaxSplits));
+    }
+
+    void run_row() {
+        const std::size_t splits = choose_splits();
+        if (splits == 1) {
+            auto whole = [&](std::size_t lane, std::size_t) {
+                score(lane, 0, longest_);
+                for (std::size_t member = 0; member < group_; ++member)
+                    soften_head(lane * group_ + member);
+                mix(lane, lane, 0, longest_);
+                finish(lane, lane);
+            };
+            run_pieces(call_.executor, lanes_, whole);
+            return;
+        }
+        // Whole subtrees of the fold over blocks: 2^k blocks each, the last one maybe shorter.
+        const std::size_t chunk = std::bit_ceil((block_count(longest_) + splits - 1) / splits) * kBlock;
+        const std::size_t chunks = (longest_ + chunk - 1) / chunk;
+        auto score_chunk = [&](std::size_t piece, std::size_t) {
+            const std::size_t begin = piece % chunks * chunk;
+            score(piece / chunks, begin, std::min(begin + chunk, longest_));
+        };
+        auto soften_one = [&](std::size_t head_lane, std::size_t) { soften_head(head_lane); };
+        auto mix_chunk = [&](std::size_t piece, std::size_t) {
+            const std::size_t begin = piece % chunks * chunk;
+            mix(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
+        };
+        run_pieces(call_.executor, lanes_ * chunks, score_chunk);
+        run_pieces(call_.executor, lanes_ * group_, soften_one);
+        run_pieces(call_.executor, lanes_ * chunks, mix_chunk);
+        for (std::size_t lane = 0; lane < lanes_; ++lane) {
+            fold_nodes(lane * chunks, chunks);
+            finish(lane, lane * chunks);
+        }
+    }
+
+    std::size_t choose_splits() const {
+        const std::size_t workers = call_.executor.workers();
+        const std::size_t blocks = block_count(longest_);
+        if (workers == 1 || lanes_ % workers == 0 || lanes_ >= 4 * workers || 2 * lanes_ > kMaxSplits ||
+            blocks < 4) {
+            return 1;
+        }
+        return std::min({kMaxSplits / lanes_, 4 * workers, blocks / 2});
+    }
+
+    void score(std::size_t lane, std::size_t begin, std::size_t end) {
+        call_.kernels.score_group(row_scores(lane * group_) + begin, score_stride(), query(lane * group_, 0),
+                                  width_, group_, slice(keys(lane, 0), begin, end), width_, scale_);
+    }
+
+    void soften_head(std::size_t head_lane) {
+        T* const scores = row_scores(head_lane);
+        const T denominator = soften(scores, longest_, head_lane, 0);
+        buffers_.denominators.data()[head_lane] = denominator;
+        if (weights_ != nullptr) {
+            T* const kept = weights_->span().data() + head_lane * longest_;
+            for (std::size_t position = 0; position < longest_; ++position) {
+                kept[position] = scores[position] / denominator;
+            }
+        }
+    }
+
+    void mix(std::size_t slot, std::size_t lane, std::size_t begin, std::size_t end) {
+        T* const sums = node(slot);
+        call_.kernels.mix_group(sums, width_, row_scores(lane * group_) + begin, score_stride(), group_,
+                                slice(values(lane, 0), begin, end), width_, sums + node_size(), false);
+    }
+
+    // Pairwise by index, a last odd one moves up unpaired.
+    void fold_nodes(std::size_t first, std::size_t count) {
+        for (std::size_t step = 1; step < count; step *= 2) {
+            for (std::size_t left = 0; left + step < count; left += 2 * step) {
+                T* const sums = node(first + left);
+                const T* const right = node(first + left + step);
+                for (std::size_t i = 0; i < node_size(); ++i)
+                    sums[i] += right[i];
+            }
+        }
+    }
+
+    void finish(std::size_t lane, std::size_t slot) {
+        for (std::size_t member = 0; member < group_; ++member) {
+            const std::size_t head_lane = lane * group_ + member;
+            T* const out = merged(head_lane, 0);
+            std::copy_n(node(slot) + member * width_, width_, out);
+            divide(out, buffers_.denominators.data()[head_lane], head_lane, 0);
+        }
+    }
+
+    // ---- many rows: pieces are blocks of a query head's rows
+
+    void run_rows() {
+        const std::size_t blocks = (call_.rows + kQueryRows - 1) / kQueryRows;
+        const std::size_t workers = call_.executor.workers();
+        // The last rows see most, so they go first.
+        auto block = [&](std::size_t piece, std::size_t worker) {
+            const std::size_t head_lane = piece % (lanes_ * group_);
+            const std::size_t first = (blocks - 1 - piece / (lanes_ * group_)) * kQueryRows;
+            attend_block(head_lane, first, std::min(kQueryRows, call_.rows - first),
+                         buffers_.scores.data() + worker * (buffers_.scores.size() / workers),
+                         buffers_.folds.data() + worker * (buffers_.folds.size() / workers),
+                         buffers_.denominators.data() + worker * kQueryRows);
+        };
+        run_pieces(call_.executor, blocks * lanes_ * group_, block);
+    }
+
+    void attend_block(std::size_t head_lane, std::size_t first, std::size_t count, T* scores, T* folds,
+                      T* denominators) {
+        const std::size_t lane = head_lane / group_;
+        const std::size_t last = first + count - 1;
+        // A row's scores beyond its own position are computed along with those of the later rows, and not
+        // looked at.
+        call_.kernels.score_group(scores, longest_, query(head_lane, first), width_, count, keys(lane, last),
+                                  width_, scale_);
+        for (std::size_t i = 0; i < count; ++i) {
+            denominators[i] =
+                soften(scores + i * longest_, call_.prefix.length + first + i + 1, head_lane, first + i);
+        }
+        call_.kernels.mix_group(merged(head_lane, first), heads_ * width_, scores, longest_, count,
+                                values(lane, first), width_, folds, true);
+        for (std::size_t i = 0; i < count; ++i) {
+            divide(merged(head_lane, first + i), denominators[i], head_lane, first + i);
+        }
+    }
+
+    // ---- what went wrong at a place, by computing that row again
+
+    Result<void> explain(std::size_t failed) {
+        const std::size_t flat_row = failed / 2;
+        const std::size_t head_lane = flat_row / call_.rows;
+        const std::size_t row = flat_row % call_.rows;
+        const std::size_t lane = head_lane / group_;
+        T* const scores = buffers_.scores.data();
+        const PositionRows<T> seen = keys(lane, row);
+        call_.kernels.scores(scores, query(head_lane, row), seen, width_, scale_);
+        if (failed % 2 == 0) {
+            const auto found = first_nonfinite(scores, seen.size());
+            return std::unexpected(NonFiniteScore{flat_row * longest_ + found->index, found->value});
+        }
+        const T maximum = call_.kernels.maximum(scores, seen.size());
+        call_.kernels.exponentials(scores, scores, seen.size(), maximum);
+        T* const out = merged(head_lane, row);
+        call_.kernels.mix(out, scores, values(lane, row), width_, buffers_.folds.data());
+        const auto found = first_nonfinite(out, width_);
+        return std::unexpected(NonFiniteHeadOutput{flat_row * width_ + found->index, found->value});
+    }
+
+    const RowsCall<T>& call_;
+    RowBuffers<T>& buffers_;
+    Tensor<T>* weights_;
+    std::size_t width_;
+    std::size_t heads_;
+    std::size_t group_;
+    std::size_t lanes_;
+    std::size_t longest_;
+    T scale_;
+    FirstFailure failure_;
+};
+
+}  // namespace
+
+HeadRoom HeadRoom::of(const AttentionGeometry& geometry, std::size_t batch, std::size_t rows,
+                      std::size_t positions, std::size_t workers) {
+    const std::size_t fold_rows = mix_scratch_rows(positions);
+    const std::size_t width = geometry.head_width;
+    if (rows == 1) {
+        const std::size_t group = geometry.heads / geometry.kv_heads;
+        std::size_t lanes = 0;
+        // Too many lanes for a slot each are too many for the buffers before this one as well.
+        const bool overflow = __builtin_mul_overflow(batch, geometry.kv_heads, &lanes);
+        const std::size_t slots = overflow ? SIZE_MAX : std::max(lanes, kMaxSplits);
+        return {Shape{batch, geometry.heads, positions}, Shape{slots, group, fold_rows + 1, width},
+                Shape{batch, geometry.heads}};
+    }
+    return {Shape{workers, kQueryRows, positions}, Shape{workers, kCausalGroup, fold_rows, width},
+            Shape{workers, kQueryRows}};
+}
+
+template <class T>
+Result<void> attend_heads(const RowsCall<T>& call, RowBuffers<T>& buffers, Tensor<T>* weights) {
+    return Heads<T>(call, buffers, weights).run();
+}
+
+template Result<void> attend_heads(const RowsCall<float>&, RowBuffers<float>&, Tensor<float>*);
+template Result<void> attend_heads(const RowsCall<double>&, RowBuffers<double>&, Tensor<double>*);
+
+}  // namespace attest::detail

@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <attest/attest.hpp>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "counting_memory.hpp"
+#include "fixture.hpp"
+
+namespace attest {
+namespace {
+
+using test::refusal;
+
+constexpr std::size_t kWorkers[] = {1, 2, 3, 7};
+
+// Runs pieces from the last to the first, and claims to be several workers at once.
+class Backwards final : public Executor {
+  public:
+    explicit Backwards(std::size_t workers) : workers_(workers) {}
+    [[nodiscard]] std::size_t workers() const noexcept override { return workers_; }
+    void run(std::size_t pieces, Task task, void* context) noexcept override {
+        most_ = std::max(most_, pieces);
+        for (std::size_t piece = pieces; piece-- > 0;)
+            task(context, piece, piece % workers_);
+    }
+    [[nodiscard]] std::size_t most() const { return most_; }
+
+  private:
+    std::size_t workers_;
+    std::size_t most_ = 0;
+};
+
+TEST(ThreadPool, RunsEveryPieceOnceAndNoWorkerTwiceAtOnce) {
+    for (const std::size_t workers : kWorkers) {
+        auto pool = *ThreadPool::make(workers);
+        EXPECT_EQ(pool.workers(), workers);
+        for (std::size_t pieces = 0; pieces < 300; pieces += 1 + pieces / 3) {
+            std::vector<int> runs(pieces, 0);
+            std::vector<std::atomic<int>> busy(workers);
+            std::atomic<int> clashes = 0;
+            auto body = [&](std::size_t piece, std::size_t worker) {
+                if (worker >= workers || busy[worker].fetch_add(1) != 0) ++clashes;
+                ++runs[piece];
+                busy[worker].fetch_sub(1);
+            };
+            run_pieces(pool, pieces, body);
+            EXPECT_EQ(std::ranges::count(runs, 1), static_cast<std::ptrdiff_t>(pieces));
+            EXPECT_EQ(clashes, 0);
+        }
+    }
+}
+
+TEST(ThreadPool, ManyShortJobsAndLongPauses) {
+    auto pool = *ThreadPool::make(3);
+    std::size_t total = 0;
+    for (int job = 0; job < 3000; ++job) {
+        std::vector<std::size_t> found(5, 0);
+        auto body = [&](std::size_t piece, std::size_t) { found[piece] = piece; };
+        run_pieces(pool, found.size(), body);
+        total += std::accumulate(found.begin(), found.end(), std::size_t{0});
+        if (job % 1000 == 0) {
+            timespec pause{0, 3'000'000};
+            nanosleep(&pause, nullptr);
+        }
+    }
+    EXPECT_EQ(total, 3000U * 10U);
+}
+
+TEST(ThreadPool, MovesAndGoesAway) {
+    test::CountingMemory memory;
+    {
+        auto pool = *ThreadPool::make(2, memory);
+        ThreadPool moved = std::move(pool);
+        moved = *ThreadPool::make(3, memory);
+        EXPECT_EQ(moved.workers(), 3U);
+        auto body = [](std::size_t, std::size_t) {};
+        const std::size_t before = memory.calls;
+        run_pieces(moved, 10, body);
+        EXPECT_EQ(memory.calls, before);
+    }
+    EXPECT_EQ(memory.live, 0U);
+}
+
+TEST(ThreadPool, RefusesWhatItCannotDo) {
+    EXPECT_EQ(refusal(ThreadPool::make(0)), "ZeroWorkers");
+    EXPECT_EQ(refusal(ThreadPool::make(SIZE_MAX)), "ThreadsUnavailable");
+    test::CountingMemory memory;
+    for (std::size_t failing = 1; failing <= 2; ++failing) {
+        memory.fail_at(failing);
+        EXPECT_EQ(refusal(ThreadPool::make(2, memory)), "AllocationFailed");
+    }
+    EXPECT_EQ(memory.live, 0U);
+}
+
+template <class T>
+class Executors : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Executors, Types);
+
+template <class T>
+struct Outputs {
+    std::vector<T> all;
+    void add(const Tensor<T>& tensor) { all.insert(all.end(), tensor.span().begin(), tensor.span().end()); }
+    friend bool operator==(const Outputs& left, const Outputs& right) {
+        return left.all.size() == right.all.size() &&
+               std::memcmp(left.all.data(), right.all.data(), left.all.size() * sizeof(T)) == 0;
+    }
+};
+
+// A prefill, a chunk after it, decode steps, evidence, and the whole prefix: everything a cache can be asked.
+template <class T>
+Outputs<T> everything(const AttentionGeometry& geometry, std::size_t batch, std::size_t rows,
+                      Executor& executor) {
+    const auto layer = *MultiHeadAttention<T>::from_seed(
+        7, geometry, test::rotary<T>({2, rows, 10000.0, RotaryPairs::half}));
+    const std::size_t width = geometry.model_width;
+    const auto x = test::values<T>(batch * rows * width, 11);
+    const auto all = *TensorView<const T>::over(x, Shape{batch, rows, width});
+    Outputs<T> outputs;
+    outputs.add(*layer.forward(all, 0, default_memory(), executor));
+    auto cache = *LayerKvCache<T>::make(layer, batch, rows);
+    auto y = *Tensor<T>::zeros(Shape{batch, rows, width});
+    const auto prefill = [&](std::size_t first, std::size_t count) {
+        return layer.prefill(*all.slice(1, first, count), cache, *y.view().slice(1, first, count),
+                             default_memory(), executor);
+    };
+    EXPECT_TRUE(prefill(0, rows / 2));
+    EXPECT_TRUE(prefill(rows / 2, rows / 4));
+    std::size_t row = rows / 2 + rows / 4;
+    for (; row + 1 < rows; ++row) {
+        EXPECT_TRUE(
+            layer.forward_incremental(*all.slice(1, row, 1), cache, *y.view().slice(1, row, 1), executor));
+    }
+    const auto evidence =
+        *layer.forward_incremental_with_evidence(*all.slice(1, row, 1), cache, default_memory(), executor);
+    outputs.add(evidence.weights);
+    outputs.add(evidence.output);
+    outputs.add(y);
+    return outputs;
+}
+
+TYPED_TEST(Executors, GiveTheSameBits) {
+    using T = TypeParam;
+    struct Case {
+        AttentionGeometry geometry;
+        std::size_t batch;
+        std::size_t rows;
+    };
+    // The first two have fewer key/value heads than workers and a long prefix: they are cut by position.
+    const Case cases[] = {
+        {{6, 4, 1, 4}, 1, 1200}, {{4, 1, 1, 3}, 1, 330}, {{6, 6, 3, 5}, 2, 140}, {{40, 8, 8, 16}, 1, 100}};
+    for (const Case& each : cases) {
+        SCOPED_TRACE(each.rows);
+        const auto serial = everything<T>(each.geometry, each.batch, each.rows, serial_executor());
+        for (const std::size_t workers : kWorkers) {
+            SCOPED_TRACE(workers);
+            Backwards backwards(workers);
+            EXPECT_TRUE(everything<T>(each.geometry, each.batch, each.rows, backwards) == serial);
+            auto pool = *ThreadPool::make(workers);
+            EXPECT_TRUE(everything<T>(each.geometry, each.batch, each.rows, pool) == serial);
+        }
+    }
+}
+
+TYPED_TEST(Executors, FewHeadsAreCutByPosition) {
+    using T = TypeParam;
+    const auto layer = *MultiHeadAttention<T>::from_seed(7, {4, 2, 1, 4}, test::rotary<T>({2, 900, 10000.0}));
+    auto cache = *LayerKvCache<T>::make(layer, 1, 900);
+    auto x = *Tensor<T>::zeros(Shape{1, 899, 4});
+    ASSERT_TRUE(layer.prefill(x.view(), cache, x.view()));
+    Backwards executor(2);
+    const auto one = *x.view().slice(1, 0, 1);
+    ASSERT_TRUE(layer.forward_incremental(one, cache, one, executor));
+    EXPECT_GE(executor.most(), 4U);
+}
+
+TYPED_TEST(Executors, TheFirstRefusalIsTheSerialOne) {
+    using T = TypeParam;
+    const auto layer = test::layer<T>();
+    auto x = test::values<T>(2 * 9 * 10, 3);
+    // Scores of two rows overflow, of many heads.
+    for (const std::size_t row : {std::size_t{4}, std::size_t{13}})
+        std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(row * 10), 10,
+                    std::sqrt(std::numeric_limits<T>::max()));
+    const auto view = *TensorView<const T>::over(x, Shape{2, 9, 10});
+    const auto serial = layer.forward(view);
+    ASSERT_EQ(refusal(serial), "NonFiniteScore");
+    const std::size_t index = serial.error().template get_if<NonFiniteScore>()->index;
+    for (const std::size_t workers : {std::size_t{2}, std::size_t{5}}) {
+        Backwards backwards(workers);
+        const auto refused = layer.forward(view, 0, default_memory(), backwards);
+        ASSERT_EQ(refusal(refused), "NonFiniteScore");
+        EXPECT_EQ(refused.error().template get_if<NonFiniteScore>()->index, index);
+    }
+}
+
+TYPED_TEST(Executors, AStepAllocatesNothing) {
+    using T = TypeParam;
+    test::CountingMemory memory;
+    const auto layer = test::layer<T>();
+    auto cache = *LayerKvCache<T>::make(layer, 2, 30, 0, memory);
+    auto y = *Tensor<T>::zeros(Shape{2, 1, 10});
+    auto pool = *ThreadPool::make(3, memory);
+    const std::size_t before = memory.calls;
+    for (int step = 0; step < 30; ++step)
+        ASSERT_TRUE(layer.forward_incremental(y.view(), cache, y.view(), pool));
+    EXPECT_EQ(memory.calls, before);
+}
+
+}  // namespace
+}  // namespace attest
