@@ -1,0 +1,108 @@
+#include "probes.hpp"
+
+#include <algorithm>
+
+namespace attest::bench {
+namespace {
+
+// Sixteen floats that the compiler holds as the machine allows.
+using Floats [[gnu::vector_size(64)]] = float;
+using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+
+[[gnu::always_inline]] inline void keep_order() {
+    asm volatile("" ::: "memory");
+}
+
+// `Streams` places of one range at a time, each with Unroll vectors.
+template <std::size_t Streams, std::size_t Unroll>
+[[gnu::always_inline]] inline void read_range(const float* range, std::size_t bytes, float* out) {
+    Floats sums[Streams * Unroll] = {};
+    const std::size_t part = bytes / sizeof(float) / Streams;
+    for (std::size_t i = 0; i < part; i += 16 * Unroll) {
+#pragma GCC unroll 4
+        for (std::size_t s = 0; s < Streams; ++s) {
+#pragma GCC unroll 16
+            for (std::size_t u = 0; u < Unroll; ++u) {
+                sums[s * Unroll + u] += *reinterpret_cast<const Unaligned*>(range + s * part + i + u * 16);
+            }
+            keep_order();
+        }
+    }
+    for (const Floats& sum : sums)
+        *out += sum[0];
+}
+
+template <std::size_t Streams, std::size_t Unroll>
+[[gnu::always_inline]] inline float read_both(const float* first, const float* second, std::size_t bytes) {
+    float out = 0;
+    // By pieces of 128 KiB in turn, as attention reads one head's keys and then its values; or, where the
+    // range is one piece, one after the other.
+    constexpr std::size_t piece = std::size_t{128} << 10;
+    for (std::size_t at = 0; at < bytes; at += piece) {
+        const std::size_t some = std::min(piece, bytes - at);
+        read_range<Streams, Unroll>(first + at / sizeof(float), some, &out);
+        read_range<Streams, Unroll>(second + at / sizeof(float), some, &out);
+    }
+    return out;
+}
+
+#if defined(__x86_64__)
+#define ATTEST_PROBE [[gnu::target_clones("avx512f", "avx2", "default")]]
+#else
+#define ATTEST_PROBE
+#endif
+
+template <std::size_t Streams, std::size_t Unroll>
+[[gnu::always_inline]] inline float read_whole(const float* first, const float* second, std::size_t bytes) {
+    float out = 0;
+    read_range<Streams, Unroll>(first, bytes, &out);
+    read_range<Streams, Unroll>(second, bytes, &out);
+    return out;
+}
+
+ATTEST_PROBE float straight(const float* first, const float* second, std::size_t bytes) {
+    return read_whole<1, 8>(first, second, bytes);
+}
+ATTEST_PROBE float straight_wide(const float* first, const float* second, std::size_t bytes) {
+    return read_whole<1, 16>(first, second, bytes);
+}
+ATTEST_PROBE float four_streams(const float* first, const float* second, std::size_t bytes) {
+    return read_whole<4, 4>(first, second, bytes);
+}
+ATTEST_PROBE float in_turn(const float* first, const float* second, std::size_t bytes) {
+    return read_both<1, 8>(first, second, bytes);
+}
+
+constexpr ReadProbe kProbes[kReadProbes] = {{"straight", straight},
+                                            {"straight_wide", straight_wide},
+                                            {"four_streams", four_streams},
+                                            {"in_turn", in_turn}};
+
+}  // namespace
+
+const ReadProbe (&read_probes())[kReadProbes] {
+    return kProbes;
+}
+
+#if defined(__x86_64__)
+[[gnu::target_clones("avx512f", "arch=haswell", "default"), gnu::optimize("fp-contract=fast")]]
+#endif
+float multiply_adds(std::size_t count) {
+    Floats sums[kProbeChains];
+    for (std::size_t c = 0; c < kProbeChains; ++c)
+        sums[c] = Floats{} + static_cast<float>(c);
+    Floats factor = Floats{} + 0.999F;
+    Floats term = Floats{} + 1e-3F;
+    asm volatile("" : "+m"(factor), "+m"(term));
+    for (std::size_t i = 0; i < count; ++i) {
+#pragma GCC unroll 16
+        for (std::size_t c = 0; c < kProbeChains; ++c)
+            sums[c] = sums[c] * factor + term;
+    }
+    Floats all{};
+    for (const Floats& sum : sums)
+        all += sum;
+    return all[0];
+}
+
+}  // namespace attest::bench
