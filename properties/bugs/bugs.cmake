@@ -5,6 +5,7 @@
 #
 # Only files that a patch touches are compiled again; a patch that touches a header compiles all of them.
 
+find_package(Threads REQUIRED)
 get_target_property(attest_lib_files attest SOURCES)
 list(FILTER attest_lib_files INCLUDE REGEX "\\.cpp$")
 set(attest_lib_dir ${PROJECT_SOURCE_DIR}/lib)
@@ -17,14 +18,18 @@ function(attest_planted_object name)
                                              VISIBILITY_INLINES_HIDDEN ON)
     target_include_directories(${name} PRIVATE ${arg_INCLUDES})
     target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+    # What the library itself is compiled with: which kernels it has, for one.
+    target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:attest,COMPILE_DEFINITIONS>)
 endfunction()
 
-# Options that single files of the library need, such as an instruction set.
+# Options and definitions that single files of the library need, such as exceptions.
 function(attest_copy_file_options from to)
-    get_source_file_property(options ${from} DIRECTORY ${attest_lib_dir} COMPILE_OPTIONS)
-    if(options)
-        set_source_files_properties(${to} PROPERTIES COMPILE_OPTIONS "${options}")
-    endif()
+    foreach(property IN ITEMS COMPILE_OPTIONS COMPILE_DEFINITIONS)
+        get_source_file_property(value ${attest_lib_dir}/${from} DIRECTORY ${attest_lib_dir} ${property})
+        if(value)
+            set_source_files_properties(${to} PROPERTIES ${property} "${value}")
+        endif()
+    endforeach()
 endfunction()
 
 set(sound_sources "")
@@ -126,6 +131,7 @@ function(attest_planted_bug name)
                    LINKER_LANGUAGE CXX
                    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bugs)
     target_link_options(planted_${name} PRIVATE -Wl,-Bsymbolic)
+    target_link_libraries(planted_${name} PRIVATE Threads::Threads)
 
     attest_test(
         NAME planted_${name}
