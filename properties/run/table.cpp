@@ -47,9 +47,15 @@ int Table::finish() {
     bool wrong = rows_.empty();
     bool unusable = false;
     if (rows_.empty()) fmt::print("nothing was run\n");
-    std::stable_sort(rows_.begin(), rows_.end(),
-                     [](const Row& left, const Row& right) { return left.outcome < right.outcome; });
-    for (const Row& row : rows_) {
+    // By outcome, and in the order they came; clang calls the buffer of std::stable_sort deprecated.
+    std::vector<const Row*> order;
+    for (const Row& row : rows_)
+        order.push_back(&row);
+    std::sort(order.begin(), order.end(), [](const Row* left, const Row* right) {
+        return left->outcome != right->outcome ? left->outcome < right->outcome : left < right;
+    });
+    for (const Row* const next : order) {
+        const Row& row = *next;
         wrong = wrong || row.outcome == RowOutcome::wrong;
         unusable = unusable || row.outcome == RowOutcome::unusable;
         for (const std::string& detail : row.details) {
