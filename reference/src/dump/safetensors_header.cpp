@@ -41,7 +41,7 @@ class Reader {
         behind,    // the whole header
     };
 
-    explicit Reader(Place start) : place_(start), alone_(start == Place::metadata) {}
+    explicit Reader(Place start) : place_(start) {}
 
     bool null() { return misplaced("null"); }
     bool boolean(bool) { return misplaced("a boolean"); }
@@ -78,7 +78,6 @@ class Reader {
     bool finish_entry();
 
     Place place_;
-    bool alone_;  // nothing but the metadata object is read
     Header header_;
     Entry entry_;
     std::string tensor_;  // at fault, if any
@@ -213,7 +212,7 @@ bool Reader::end_object() {
             place_ = Place::behind;
             return true;
         case Place::keys:
-            place_ = alone_ ? Place::behind : Place::top;
+            place_ = Place::top;  // no event follows where the metadata was read alone
             return true;
         case Place::inside:
             return finish_entry();

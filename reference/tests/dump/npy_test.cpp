@@ -98,6 +98,8 @@ TEST(Npy, ReadsTextOfRankZeroAsMetadata) {
     EXPECT_EQ(verdict(npy(header_of("|S1", "()"), "\xff")), "InvalidHeader");
     EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\xd8\0\0", 4))), "InvalidHeader");
     EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\0\x11\0", 4))), "InvalidHeader");
+    // Beyond Unicode, and of the same low bits as U+10000.
+    EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\0\1\4", 4))), "InvalidHeader");
     EXPECT_EQ(verdict(header_of("<U2", "()"), 4), "SizeMismatch");
     EXPECT_EQ(verdict(header_of("<U4611686018427387904", "()"), 4), "UnknownDtype");
     EXPECT_EQ(verdict(header_of("<U1", "(1,)"), 4), "UnsupportedDtype");
@@ -160,7 +162,8 @@ TEST(Npy, RefusesBadHeaders) {
                                    "{" + d + ",'fortran_order': 0," + s + "}",
                                    "{" + d + ",'fortran_order': Trueish," + s + "}",
                                    "{'descr': 5," + f + "," + s + "}",
-                                   "{'descr': u'|u1'," + f + "," + s + "}"})
+                                   "{'descr': u'|u1'," + f + "," + s + "}",
+                                   "{'descr': '\\x7cu1'," + f + "," + s + "}"})
         EXPECT_EQ(verdict(bad, 1), "InvalidNpyHeader") << bad;
     for (const char* shape :
          {"(1)", "1", "[1]", "(,)", "(1,,)", "(1 1)", "(-1,)", "(1.0,)", "(01,)", "(+1,)", "(1", "(1,",

@@ -156,6 +156,16 @@ TEST(Npz, BelievesNoClaimedSize) {
     EXPECT_EQ(verdict(claim(0)), "InvalidArchive");
 }
 
+TEST(Npz, RefusesBytesThatDoNotFitTheirChecksum) {
+    auto bytes = archive({{"x.npy", kOne, ZIP_CM_STORE}});
+    const std::string_view shape = "(2,)";
+    const auto at = std::search(bytes.begin(), bytes.end(), shape.begin(), shape.end(),
+                                [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+    ASSERT_NE(at, bytes.end());
+    at[3] = std::byte{' '};
+    EXPECT_EQ(verdict(bytes), "InvalidArchive");
+}
+
 TEST(Npz, ReadTellsFormatsApart) {
     const auto folder =
         std::filesystem::path(::testing::TempDir()) / ("formats" + std::to_string(::getpid()));
@@ -174,6 +184,7 @@ TEST(Npz, ReadTellsFormatsApart) {
     EXPECT_EQ(put("d", format_safetensors({}, {}).value()), "0");
     EXPECT_EQ(put("e.safetensors", zip), "2");
     EXPECT_EQ(put("f", to_bytes("anything")), "HeaderTooLarge");
+    EXPECT_EQ(put("h", to_bytes(std::string("PK\5\6", 4) + std::string(18, '\0'))), "0");
     EXPECT_EQ(put("g", to_bytes("")), "HeaderTooSmall");
     EXPECT_EQ(read((folder / "none").string()).error().code, ErrorCode::CannotOpen);
     std::filesystem::remove_all(folder);
