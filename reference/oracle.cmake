@@ -36,12 +36,11 @@ target_include_directories(
 target_link_libraries(attest_verdict PUBLIC attest_reference attest_dump)
 
 if(ATTEST_BUILD_TESTS)
-    find_package(fmt REQUIRED)
     find_package(CLI11 REQUIRED)
     find_package(nlohmann_json REQUIRED)
     add_executable(attest-reference tools/attest_reference.cpp tools/report.cpp)
     attest_target(attest-reference)
-    target_link_libraries(attest-reference PRIVATE attest_verdict attest_npz CLI11::CLI11 fmt::fmt-header-only
+    target_link_libraries(attest-reference PRIVATE attest_verdict attest_npz CLI11::CLI11 attest_fmt
                                                    nlohmann_json::nlohmann_json)
 
     # The bound's attacker: kernels of every kind on a machine that errs as far as it may.

@@ -3,9 +3,9 @@
 #   # slip: a sentence
 #   # law: the law that must refuse it
 #
-# Only files that a patch touches are compiled again; a patch that touches a header compiles all of them.
+# Only files that a patch touches are compiled again, and they stand before the library itself when the module is
+# linked, so that their originals are never taken from it. A patch that touches a header compiles all of them.
 
-find_package(Threads REQUIRED)
 get_target_property(attest_lib_files attest SOURCES)
 list(FILTER attest_lib_files INCLUDE REGEX "\\.cpp$")
 set(attest_lib_dir ${PROJECT_SOURCE_DIR}/lib)
@@ -32,23 +32,11 @@ function(attest_copy_file_options from to)
     endforeach()
 endfunction()
 
-set(sound_sources "")
-foreach(file IN LISTS attest_lib_files)
-    list(APPEND sound_sources ${attest_lib_dir}/${file})
-    attest_copy_file_options(${file} ${attest_lib_dir}/${file})
-endforeach()
+# The options are seen where a source is compiled, which is here.
 set(attest_lib_options -fno-exceptions)
-attest_planted_object(attest_sound_objects SOURCES ${sound_sources} INCLUDES ${attest_lib_dir}/include OPTIONS
-                      ${attest_lib_options})
-
-# The subject and the little of the case format that it uses.
+attest_planted_object(attest_planted_module SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/bugs/module.cpp INCLUDES
+                      ${CMAKE_CURRENT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/reference/include)
 list(TRANSFORM attest_subject_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE subject_files)
-set(subject_includes ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
-                     ${PROJECT_SOURCE_DIR}/reference/include)
-set(subject_files ${subject_files} ${CMAKE_CURRENT_SOURCE_DIR}/bugs/module.cpp
-                  ${PROJECT_SOURCE_DIR}/reference/src/case/number.cpp)
-attest_planted_object(attest_sound_subject SOURCES ${subject_files} INCLUDES ${subject_includes}
-                      ${attest_lib_dir}/include)
 
 # attest_planted_bug(name): bugs/<name>.patch, refused by the law its header names.
 function(attest_planted_bug name)
@@ -81,19 +69,13 @@ function(attest_planted_bug name)
         message(FATAL_ERROR "${patch} touches no file of lib")
     endif()
 
-    # Which files are compiled from the scratch copy, and which objects are replaced.
     set(compiled "")
-    set(replaced "")
     foreach(file IN LISTS attest_lib_files)
         if(touches_header OR "lib/${file}" IN_LIST touched)
             list(APPEND compiled ${scratch}/lib/${file})
-            get_filename_component(leaf ${file} NAME)
-            string(REPLACE "." "\\." leaf "${leaf}")
-            list(APPEND replaced "/${leaf}\\.o$")
             attest_copy_file_options(${file} ${scratch}/lib/${file})
         endif()
     endforeach()
-    list(JOIN replaced "|" replaced)
     list(TRANSFORM attest_lib_files PREPEND ${attest_lib_dir}/ OUTPUT_VARIABLE originals)
     file(GLOB headers ${attest_lib_dir}/src/*.hpp ${attest_lib_dir}/include/attest/*.hpp)
     string(REPLACE ";" "\\;" touched_argument "${touched}")
@@ -112,17 +94,18 @@ function(attest_planted_bug name)
         SOURCES ${compiled}
         INCLUDES ${scratch}/lib/include ${scratch}/lib/src
         OPTIONS ${attest_lib_options})
-    set(subject attest_sound_subject)
+    set(subject "")
     if(touches_header)
-        set(subject planted_${name}_subject)
-        attest_planted_object(${subject} SOURCES ${subject_files} INCLUDES ${scratch}/lib/include ${subject_includes})
-        add_dependencies(${subject} planted_${name}_objects)
+        set(subject $<TARGET_OBJECTS:planted_${name}_subject>)
+        attest_planted_object(
+            planted_${name}_subject
+            SOURCES ${subject_files}
+            INCLUDES ${scratch}/lib/include ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
+                     ${PROJECT_SOURCE_DIR}/reference/include)
+        add_dependencies(planted_${name}_subject planted_${name}_objects)
     endif()
-    add_library(
-        planted_${name} MODULE
-        $<TARGET_OBJECTS:planted_${name}_objects>
-        $<FILTER:$<TARGET_OBJECTS:attest_sound_objects>,EXCLUDE,${replaced}>
-        $<TARGET_OBJECTS:${subject}>)
+    add_library(planted_${name} MODULE $<TARGET_OBJECTS:attest_planted_module> $<TARGET_OBJECTS:planted_${name}_objects>
+                                       ${subject})
     set_target_properties(
         planted_${name}
         PROPERTIES PREFIX ""
@@ -130,8 +113,9 @@ function(attest_planted_bug name)
                    SUFFIX ".so"
                    LINKER_LANGUAGE CXX
                    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bugs)
-    target_link_options(planted_${name} PRIVATE -Wl,-Bsymbolic)
-    target_link_libraries(planted_${name} PRIVATE Threads::Threads)
+    # Whatever else the process has loaded, a module calls its own library, and shows its one symbol.
+    target_link_options(planted_${name} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+    target_link_libraries(planted_${name} PRIVATE attest_subject attest)
 
     attest_test(
         NAME planted_${name}
