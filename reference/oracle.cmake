@@ -6,6 +6,8 @@ add_library(
     src/arithmetic.cpp
     src/bank.cpp
     src/compare.cpp
+    src/exact.cpp
+    src/exact_digits.cpp
     src/error.cpp
     src/number.cpp
     src/bound/model.cpp

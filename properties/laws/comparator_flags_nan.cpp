@@ -33,7 +33,7 @@ bool passes_oracle(double got, double want, double allowed) {
     reference::Judged judged;
     judged.name = "x";
     judged.shape = {1};
-    judged.exact = {reference::Real(want)};
+    judged.exact = {reference::Exact(want)};
     judged.allowed = {allowed};
     const std::array<double, 1> answer = {got};
     return reference::compare(judged, answer).holds();

@@ -1,7 +1,5 @@
 #include <attest/reference/compare.hpp>
 
-#include "bound/outward.hpp"
-
 #include <cmath>
 #include <limits>
 
@@ -18,15 +16,6 @@ std::vector<std::size_t> place_of(const Judged& judged, std::size_t index) {
     }
     if (!place.empty()) place[judged.row_axis] += judged.first_row;
     return place;
-}
-
-// The exact |got − want| rounded up; infinite where one of them is no number and they are not the same.
-double error_of(const Real& want, double got) {
-    const auto wanted = static_cast<double>(want);
-    if (std::isnan(wanted) || std::isinf(wanted))
-        return std::isnan(wanted) ? (std::isnan(got) ? 0 : kInfinity) : (got == wanted ? 0 : kInfinity);
-    if (!std::isfinite(got)) return std::isnan(got) ? got : kInfinity;
-    return magnitude_up(Real(Real(got) - want));
 }
 
 double ratio_of(double error, double allowed) {

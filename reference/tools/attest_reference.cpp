@@ -95,7 +95,7 @@ int expect(const std::string& path, const std::string& out_path) {
     for (const Judged& tensor : *judged) {
         const std::vector<std::uint64_t> shape(tensor.shape.begin(), tensor.shape.end());
         std::vector<double> exact;
-        for (const Real& value : tensor.exact)
+        for (const Exact& value : tensor.exact)
             exact.push_back(static_cast<double>(value));
         tensors.push_back(dump::make_tensor(tensor.name, shape, exact));
         tensors.push_back(dump::make_tensor(tensor.name + "_allowed", shape, tensor.allowed));

@@ -61,7 +61,7 @@ void print_expected(const Judged& judged) {
             place[axis] = index % judged.shape[axis];
             index /= judged.shape[axis];
         }
-        fmt::print("{}{} {} {:.17g}\n", judged.name, place_text(place), judged.exact[n].str(30),
+        fmt::print("{}{} {} {:.17g}\n", judged.name, place_text(place), digits_of(judged.exact[n]),
                    judged.allowed[n]);
     }
 }

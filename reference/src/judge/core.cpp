@@ -81,15 +81,15 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
     const Operand q = operand_of(model, sources.q, core.width);
     const Operand k = operand_of(model, sources.k, core.width);
     const Operand v = operand_of(model, sources.v, core.value_width);
+    BoundedAttention<N> first;
     {
         const CoreOperands<N> formed(core, sources, rows, visibility);
-        const BoundedAttention<N> attended =
-            bound_attention(model, formed.attention(), {&q, &k, &v}, options.weights);
-        result.y = judged_of("y", {core.batch, core.heads, rows.count, core.value_width}, attended.mixed.data,
-                             attended.mixed_allowed, answer_error);
+        first = bound_attention(model, formed.attention(), {&q, &k, &v}, options.weights);
+        result.y = judged_of("y", {core.batch, core.heads, rows.count, core.value_width}, first.mixed.data,
+                             first.mixed_allowed, answer_error);
         if (options.weights)
             result.weights = judged_of("weights", {core.batch, core.heads, rows.count, core.past + core.keys},
-                                       attended.weights, attended.weights_allowed, answer_error);
+                                       first.weights, first.weights_allowed, answer_error);
     }
     result.present_k = present_of("present_k", model, core, sources.k_as_given, core.width, answer_error);
     result.present_v =
@@ -102,9 +102,10 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
 
     const CoreOperands<N2> again(core, sources, rows, visibility);
     const BoundedAttention<N2> attended = attend_again(again.attention(), options.weights);
-    result.disagreement = widen(result.y, attended.mixed.data);
+    result.disagreement = widen(result.y, first.mixed.data, attended.mixed.data);
     if (options.weights)
-        result.disagreement = std::max(result.disagreement, widen(result.weights, attended.weights));
+        result.disagreement =
+            std::max(result.disagreement, widen(result.weights, first.weights, attended.weights));
     return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bound/outward.hpp"
+#include "exact.hpp"
 #include "judge/attention.hpp"
 
 #include <attest/reference/judge.hpp>
@@ -17,7 +18,8 @@ namespace attest::reference {
 // of it apart when fifty digits are enough, and comparable with it when they are not.
 inline constexpr double kAgreement = 0x1p-30;
 
-// judged_of turns an exact tensor and its errors into an answer.
+// judged_of turns an exact tensor and its errors into an answer; what rounding to two doubles loses is
+// allowed.
 template <class N>
 Judged judged_of(std::string name, std::vector<std::size_t> shape, const std::vector<N>& exact,
                  const Allowed& allowed, Upper answer_error) {
@@ -27,8 +29,10 @@ Judged judged_of(std::string name, std::vector<std::size_t> shape, const std::ve
     judged.exact.reserve(exact.size());
     judged.allowed.reserve(exact.size());
     for (std::size_t n = 0; n < exact.size(); ++n) {
-        judged.exact.push_back(Real(exact[n]));
-        const Upper error = allowed.error[n] + answer_error;
+        judged.exact.push_back(exact_of(exact[n]));
+        Upper error = allowed.error[n] + answer_error;
+        const N lost = exact[n] - real_of<N>(judged.exact[n]);
+        if (lost != 0) error += Upper::of(lost);
         judged.allowed.push_back(error.value());
         if (!error.finite() && judged.no_bound == NoBound::none) {
             judged.no_bound = allowed.reason[n] == NoBound::none ? NoBound::unbounded : allowed.reason[n];
@@ -38,19 +42,19 @@ Judged judged_of(std::string name, std::vector<std::size_t> shape, const std::ve
     return judged;
 }
 
-// widen adds to each allowed error what a second evaluation differs by; it returns the worst difference as a
-// part of the error allowed without it.
-template <class N>
-double widen(Judged& judged, const std::vector<N>& second) {
+// widen adds to each allowed error what two evaluations differ by, before either is rounded; it returns the
+// worst difference as a part of the error allowed without it.
+template <class N, class N2>
+double widen(Judged& judged, const std::vector<N>& first, const std::vector<N2>& second) {
     double worst = 0;
     for (std::size_t n = 0; n < judged.exact.size(); ++n) {
         const Upper allowed(judged.allowed[n]);
         if (!allowed.finite()) continue;
-        const N difference = abs(N(judged.exact[n]) - second[n]);
+        const N2 difference = abs(N2(first[n]) - second[n]);
         if (difference == 0) continue;
-        // In N: far below double's smallest a difference would round up to something.
+        // In N2: far below double's smallest a difference would round up to something.
         worst = std::max(worst, allowed.value() == 0 ? std::numeric_limits<double>::infinity()
-                                                     : static_cast<double>(N(difference / allowed.value())));
+                                                     : static_cast<double>(N2(difference / allowed.value())));
         judged.allowed[n] = (allowed + Upper::of(difference)).value();
     }
     return worst;

@@ -205,6 +205,9 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     const Rows rows = options.rows;
     const Upper answer_error(arithmetic.answer_error);
     LayerJudgement result;
+    struct {
+        std::vector<N> y, keys, values, weights;
+    } once;
 
     // The exact answers by definition, and the bound, stage by stage.
     const Weights<N> weights(layer);
@@ -236,15 +239,21 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     }
     if (!parts.v.data.empty()) v = bound_heads(layer.wv, parts.v, parts.first_kv);
 
-    const auto kept = [&](const char* name, const Heads<N>& heads, const HeadBounds& bounds) {
-        return judged_of(name, {layer.batch, layer.kv_heads, rows.count, layer.head_width},
-                         kept_rows(heads, parts.first_kv, rows),
+    const auto kept = [&](const char* name, const std::vector<N>& exact, const Heads<N>& heads,
+                          const HeadBounds& bounds) {
+        return judged_of(name, {layer.batch, layer.kv_heads, rows.count, layer.head_width}, exact,
                          kept_rows(allowed_of(bounds), heads.batch * heads.heads, heads.rows, heads.width,
                                    parts.first_kv, rows),
                          answer_error);
     };
-    if (options.keys) result.keys = kept("keys", parts.k, k);
-    if (options.values) result.values = kept("values", parts.v, v);
+    if (options.keys) {
+        once.keys = kept_rows(parts.k, parts.first_kv, rows);
+        result.keys = kept("keys", once.keys, parts.k, k);
+    }
+    if (options.values) {
+        once.values = kept_rows(parts.v, parts.first_kv, rows);
+        result.values = kept("values", once.values, parts.v, v);
+    }
 
     const Visibility visibility = Visibility::prefix(rows.first + rows.count, rows.first, layer.length);
     if (parts.attends) {
@@ -252,17 +261,18 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
         const Operand q_operand = operand_of(std::move(q), layer.head_width);
         const Operand k_operand = operand_of(std::move(k), layer.head_width);
         const Operand v_operand = operand_of(std::move(v), layer.head_width);
-        const BoundedAttention<N> attended =
+        BoundedAttention<N> attended =
             bound_attention(model, attention, {&q_operand, &k_operand, &v_operand}, options.weights);
         if (options.weights)
             result.weights =
                 judged_of("weights", {layer.batch, layer.heads, rows.count, rows.first + rows.count},
                           attended.weights, attended.weights_allowed, answer_error);
         if (options.y) {
-            const std::vector<N> y = merge(attended.mixed, weights.wo, layer.width, Formulation::definition);
-            const Allowed allowed = bound_merge(model, layer, attended, y);
-            result.y = judged_of("y", {layer.batch, rows.count, layer.width}, y, allowed, answer_error);
+            once.y = merge(attended.mixed, weights.wo, layer.width, Formulation::definition);
+            const Allowed allowed = bound_merge(model, layer, attended, once.y);
+            result.y = judged_of("y", {layer.batch, rows.count, layer.width}, once.y, allowed, answer_error);
         }
+        once.weights = std::move(attended.weights);
     }
     result.y.row_axis = 1;
     for (Judged* judged : {&result.keys, &result.values, &result.weights})
@@ -277,16 +287,18 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     rotate_all(again.q, layer.rope, again.q_turns);
     rotate_all(again.k, layer.rope, again.k_turns);
     double worst = 0;
-    if (options.keys) worst = std::max(worst, widen(result.keys, kept_rows(again.k, again.first_kv, rows)));
+    if (options.keys)
+        worst = std::max(worst, widen(result.keys, once.keys, kept_rows(again.k, again.first_kv, rows)));
     if (options.values)
-        worst = std::max(worst, widen(result.values, kept_rows(again.v, again.first_kv, rows)));
+        worst = std::max(worst, widen(result.values, once.values, kept_rows(again.v, again.first_kv, rows)));
     if (again.attends) {
         const BoundedAttention<N2> attended =
             attend_again(attention_of(layer, again, visibility), options.weights);
-        if (options.weights) worst = std::max(worst, widen(result.weights, attended.weights));
+        if (options.weights) worst = std::max(worst, widen(result.weights, once.weights, attended.weights));
         if (options.y)
-            worst = std::max(worst, widen(result.y, merge(attended.mixed, weights_again.wo, layer.width,
-                                                          Formulation::second)));
+            worst = std::max(
+                worst, widen(result.y, once.y,
+                             merge(attended.mixed, weights_again.wo, layer.width, Formulation::second)));
     }
     result.disagreement = worst;
     return result;

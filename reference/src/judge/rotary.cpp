@@ -90,12 +90,13 @@ std::expected<RotaryJudgement, Error> judge(const Rotary& rotary, const Arithmet
                      reasons[n]);
 
     RotaryJudgement result;
-    result.y = judged_of("y", {rotary.batch, rotary.heads, rotary.length, rotary.width},
-                         turned(rotary, turns), allowed, Upper(arithmetic.answer_error));
+    const std::vector<Real> first = turned(rotary, turns);
+    result.y = judged_of("y", {rotary.batch, rotary.heads, rotary.length, rotary.width}, first, allowed,
+                         Upper(arithmetic.answer_error));
     result.y.row_axis = 2;
     if (doubt == Doubt::none) return result;
     const Turns<Real100> again = turns_of<Real100>(rotary, positions, Formulation::second);
-    result.disagreement = widen(result.y, turned(rotary, again));
+    result.disagreement = widen(result.y, first, turned(rotary, again));
     if (result.disagreement > kAgreement) return std::unexpected(disagreement_error(result.disagreement));
     return result;
 }

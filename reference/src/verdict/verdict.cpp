@@ -22,7 +22,8 @@ void store_as(Judged& judged, Number type, const Arithmetic& arithmetic) {
     const Upper omega(arithmetic.subnormals == Subnormals::flushed ? format.normal
                                                                    : doubled * format.smallest);
     for (std::size_t n = 0; n < judged.allowed.size(); ++n) {
-        const Upper highest = Upper::of(judged.exact[n]) + Upper(judged.allowed[n]);
+        const Upper highest =
+            Upper(judged.exact[n].head) + Upper(judged.exact[n].tail) + Upper(judged.allowed[n]);
         if (highest.value() == 0) continue;
         Upper allowed = Upper(judged.allowed[n]) + unit * highest + omega;
         if (!(highest.value() < format.largest)) allowed = Upper::infinity();

@@ -114,8 +114,7 @@ void look(Trial& trial, const Judged& judged, const std::vector<double>& got) {
         // A NaN or infinity where nothing was promised is no violation.
         bool promised = false;
         for (std::size_t n = 0; n < got.size(); ++n)
-            if (std::isfinite(judged.allowed[n]) &&
-                !(magnitude_up(Real(Real(got[n]) - judged.exact[n])) <= judged.allowed[n]))
+            if (std::isfinite(judged.allowed[n]) && !(error_of(judged.exact[n], got[n]) <= judged.allowed[n]))
                 promised = true;
         if (!promised) return;
         trial.violated = true;

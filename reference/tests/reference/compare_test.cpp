@@ -1,6 +1,9 @@
 // The comparator has its own test: what does not compare must not pass.
 #include <attest/reference/compare.hpp>
 
+#include "attack/random.hpp"
+#include "exact.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,10 +77,38 @@ TEST(Compare, TheWorstIsTheWorstWrongOne) {
 // The exact error decides, not its difference in double: 1 + 2^−60 is not 1.
 TEST(Compare, ErrorsAreExact) {
     Judged judged = judged_of({1.0}, {0x1p-61});
-    judged.exact[0] += Real(0x1p-60);
+    judged.exact[0].tail = 0x1p-60;
     EXPECT_FALSE(compare(judged, std::vector{1.0}).holds());
     judged.allowed[0] = 0x1p-60;
     EXPECT_TRUE(compare(judged, std::vector{1.0}).holds());
+}
+
+// Against fifty digits: never below the exact difference, and at most a unit in the last place above it.
+TEST(Compare, ErrorsAreRoundedUp) {
+    attack::Random random(11);
+    std::size_t inexact = 0;
+    for (int trial = 0; trial < 20000; ++trial) {
+        const Real value = Real(random.normal()) + random.normal() * std::ldexp(1.0, -50 - trial % 60);
+        const Exact want = exact_of(value);
+        const double near = std::ldexp(random.normal(), -(trial % 80));
+        const double got = trial % 4 == 0 ? want.head : want.head + near;
+        const Real difference = abs(Real(Real(got) - real_of<Real>(want)));
+        const double error = error_of(want, got);
+        ASSERT_GE(Real(error), difference) << trial;
+        ASSERT_LE(Real(std::nextafter(error, 0)), difference) << trial;
+        if (Real(error) != difference) ++inexact;
+    }
+    EXPECT_GT(inexact, 1000U);
+}
+
+TEST(Compare, AnExactValueIsWithinItsLastBitOfTheReal) {
+    const Real third = Real(1) / 3;
+    const Exact exact = exact_of(third);
+    EXPECT_EQ(exact.head, 1.0 / 3);
+    EXPECT_NE(exact.tail, 0);
+    EXPECT_LT(abs(real_of<Real>(exact) - third), third * 0x1p-106);
+    EXPECT_EQ(digits_of(exact), "0.333333333333333333333333333333");
+    EXPECT_EQ(exact_of(Real(0.1)), Exact(0.1));
 }
 
 }  // namespace

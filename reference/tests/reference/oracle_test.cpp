@@ -1,6 +1,7 @@
 // The oracle against closed forms, against itself at twice the digits and in its second formulation, and in
 // parts.
 #include "oracle/oracle.hpp"
+#include "exact.hpp"
 
 #include "attack/random.hpp"
 
@@ -69,9 +70,9 @@ TEST(OracleClosedForms, OneKeyGivesItsValue) {
     const auto judged =
         judge(core_of(q, k, v, 1, 3, 2), Arithmetic::attest<double>(), {.rows = {}, .weights = true});
     ASSERT_TRUE(judged);
-    EXPECT_EQ(judged->y.exact[0], Real(0.1));
-    EXPECT_EQ(judged->y.exact[1], Real(-5));
-    EXPECT_EQ(judged->weights.exact[0], Real(1));
+    EXPECT_EQ(judged->y.exact[0], Exact(0.1));
+    EXPECT_EQ(judged->y.exact[1], Exact(-5));
+    EXPECT_EQ(judged->weights.exact[0], Exact(1));
 }
 
 TEST(OracleClosedForms, EqualKeysGiveTheMean) {
@@ -79,9 +80,9 @@ TEST(OracleClosedForms, EqualKeysGiveTheMean) {
     const auto judged =
         judge(core_of(q, k, v, 4, 2, 1), Arithmetic::attest<double>(), {.rows = {}, .weights = true});
     ASSERT_TRUE(judged);
-    EXPECT_EQ(judged->y.exact[0], Real(3));
-    for (const Real& weight : judged->weights.exact)
-        EXPECT_EQ(weight, Real(0.25));
+    EXPECT_EQ(judged->y.exact[0], Exact(3));
+    for (const Exact& weight : judged->weights.exact)
+        EXPECT_EQ(weight, Exact(0.25));
 }
 
 // The query is √2·ln 3 times the first of two orthogonal keys: the scores are ln 3 and 0, the weights 3/4 and
@@ -94,8 +95,8 @@ TEST(OracleClosedForms, OrthogonalKeysGiveKnownOdds) {
     const auto judged = judge(core, Arithmetic::attest<double>(), {.rows = {}, .weights = true});
     ASSERT_TRUE(judged);
     const Real odds = exp(Real(amount));
-    EXPECT_LT(abs(judged->weights.exact[0] - odds / (1 + odds)), Real(1e-48));
-    EXPECT_LT(abs(judged->y.exact[1] - 1 / (1 + odds)), Real(1e-48));
+    EXPECT_LT(abs(real_of<Real>(judged->weights.exact[0]) - odds / (1 + odds)), Real(0x1p-106));
+    EXPECT_LT(abs(real_of<Real>(judged->y.exact[1]) - 1 / (1 + odds)), Real(0x1p-106));
     EXPECT_NEAR(static_cast<double>(judged->y.exact[0]), 0.75, 1e-15);
 }
 
@@ -113,7 +114,7 @@ TEST(OracleClosedForms, ARotationByAKnownAngle) {
     const Real c = cos(Real(2)), s = sin(Real(2));
     const Real want[] = {c, -s, s, c};  // pairs (0, 2) = (1, 0) and (1, 3) = (0, 1)
     for (std::size_t n = 0; n < 4; ++n)
-        EXPECT_LT(abs(judged->y.exact[n] - want[n]), Real(1e-48)) << n;
+        EXPECT_LT(abs(real_of<Real>(judged->y.exact[n]) - want[n]), Real(0x1p-106)) << n;
 }
 
 TEST(OracleClosedForms, ARowThatSeesNothingIsExactlyZero) {
@@ -122,7 +123,7 @@ TEST(OracleClosedForms, ARowThatSeesNothingIsExactlyZero) {
     core.mask = Broadcast{.shape = {1, 1}, .values = nothing};
     const auto judged = judge(core, Arithmetic::foreign(Number::f32), {.rows = {}, .weights = true});
     ASSERT_TRUE(judged);
-    EXPECT_EQ(judged->y.exact[0], Real(0));
+    EXPECT_EQ(judged->y.exact[0], Exact(0));
     EXPECT_EQ(judged->y.allowed[0], 0.0);
     EXPECT_EQ(judged->weights.allowed[0], 0.0);
     EXPECT_TRUE(compare(judged->y, std::vector<double>{-0.0}).holds());
@@ -194,7 +195,7 @@ TEST(OracleAgainstItself, EscalatesWhereFiftyDigitsAreTooFew) {
     const auto judged = judge(core, Arithmetic::attest<double>());
     ASSERT_TRUE(judged);
     EXPECT_LT(judged->disagreement, 0x1p-30);
-    EXPECT_EQ(judged->y.exact[0], Real(-1));  // the second key wins by far more than exp can show
+    EXPECT_EQ(judged->y.exact[0], Exact(-1));  // the second key wins by far more than exp can show
 }
 
 // Only the last rows: the same numbers and the same bounds as in the whole, since a row does not depend on

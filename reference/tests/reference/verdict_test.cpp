@@ -278,7 +278,7 @@ TEST(Verdict, ExpectationHoldsEveryAnswer) {
     ASSERT_TRUE(judged);
     ASSERT_EQ(judged->size(), 3U);
     EXPECT_EQ((*judged)[0].name, "y");
-    EXPECT_EQ((*judged)[1].exact[3], Real(1));
+    EXPECT_EQ((*judged)[1].exact[3], Exact(1));
     EXPECT_GT((*judged)[0].allowed[2], 0.0);
 }
 

@@ -17,8 +17,8 @@
 
 #include <attest/reference/arithmetic.hpp>
 #include <attest/reference/error.hpp>
+#include <attest/reference/exact.hpp>
 #include <attest/reference/problem.hpp>
-#include <attest/reference/real.hpp>
 
 #include <cstddef>
 #include <expected>
@@ -27,13 +27,14 @@
 
 namespace attest::reference {
 
-// Judged holds one answer tensor: shape, exact values in C order, and the error allowed to each, rounded up.
+// Judged holds one answer tensor: shape, exact values in C order, and the error allowed to each, rounded up;
+// it covers what rounding the exact value to an Exact lost.
 // Where no bound can be proved `allowed` is +infinity and `no_bound` says why at the first such element. An
 // answer not asked for is empty, with an empty shape.
 struct Judged {
     std::string name;
     std::vector<std::size_t> shape;
-    std::vector<Real> exact;
+    std::vector<Exact> exact;
     std::vector<double> allowed;
     NoBound no_bound = NoBound::none;
     std::size_t no_bound_at = 0;  // flat index of that element
