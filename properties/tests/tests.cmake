@@ -36,3 +36,18 @@ add_test(NAME an_unknown_rc_params_key_is_refused COMMAND attest-properties --la
 set_tests_properties(
     an_unknown_rc_params_key_is_refused
     PROPERTIES LABELS unit ENVIRONMENT "RC_PARAMS=max_sucess=3" PASS_REGULAR_EXPRESSION "unknown key in RC_PARAMS: max_sucess")
+
+# The bits that were decided, with the kernels of every instruction set this build has.
+set(attest_simd_targets off)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND attest_simd_targets loops)
+    if(ATTEST_HIGHWAY)
+        list(APPEND attest_simd_targets avx2 avx512)
+    endif()
+elseif(ATTEST_HIGHWAY)
+    list(APPEND attest_simd_targets neon)
+endif()
+foreach(simd IN LISTS attest_simd_targets)
+    attest_test(NAME ledger_${simd} LABEL replay COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/ledger_test
+                $<TARGET_FILE:attest-properties> ${CMAKE_CURRENT_SOURCE_DIR}/ledger.txt ${simd})
+endforeach()
