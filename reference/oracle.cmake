@@ -40,6 +40,7 @@ target_link_libraries(attest_verdict PUBLIC attest_reference attest_dump)
 if(ATTEST_BUILD_TESTS)
     find_package(CLI11 REQUIRED)
     find_package(nlohmann_json REQUIRED)
+    attest_command_line(tools/attest_reference.cpp)
     add_executable(attest-reference tools/attest_reference.cpp tools/report.cpp)
     attest_target(attest-reference)
     target_link_libraries(attest-reference PRIVATE attest_verdict attest_npz CLI11::CLI11 attest_fmt
