@@ -73,6 +73,23 @@ using detail::LibLayer;
 using detail::LibTicket;
 using detail::refused;
 
+// Several workers, played by the calling thread: every piece meets another worker's workspace, and what a
+// piece needs from one before it is not there yet.
+class PlayedWorkers final : public Executor {
+  public:
+    explicit PlayedWorkers(const Workers& workers) : workers_(workers) {}
+    std::size_t workers() const noexcept override { return workers_.count; }
+    void run(std::size_t pieces, Task task, void* context) noexcept override {
+        for (std::size_t n = 0; n < pieces; ++n) {
+            const std::size_t piece = workers_.backwards ? pieces - 1 - n : n;
+            task(context, piece, piece % workers_.count);
+        }
+    }
+
+  private:
+    Workers workers_;
+};
+
 class AttestSubject final : public Subject {
   public:
     std::string_view name() const override { return "attest"; }
@@ -112,6 +129,21 @@ class AttestSubject final : public Subject {
                        .reused_value_rows = sums->reused_value_rows};
     }
 
+    bool work_with(const Workers& workers) override {
+        memory_.work_with(serial_executor());
+        pool_.reset();
+        played_.reset();
+        if (workers.threads) {
+            Result<ThreadPool> pool = ThreadPool::make(workers.count);
+            if (!pool) return false;
+            pool_.emplace(std::move(*pool));
+            memory_.work_with(*pool_);
+        } else if (workers.count > 1 || workers.backwards) {
+            memory_.work_with(played_.emplace(workers));
+        }
+        return true;
+    }
+
     std::uint64_t allocations() const override { return memory_.count(); }
     void fail_allocation(std::uint64_t nth) override { memory_.fail(nth); }
     void limit_allocation(std::uint64_t bytes) override { memory_.limit(bytes); }
@@ -130,6 +162,8 @@ class AttestSubject final : public Subject {
     }
 
     detail::CountedMemory memory_;
+    std::optional<ThreadPool> pool_;
+    std::optional<PlayedWorkers> played_;
 };
 
 }  // namespace

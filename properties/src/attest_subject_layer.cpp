@@ -97,14 +97,16 @@ auto LibLayer<T>::with_rows(const Input& x, Output& y, Compute compute)
 template <class T>
 Outcome<void> LibLayer<T>::append(Cache& cache, const Input& x, Output& y) {
     return with_rows(x, y, [&](const TensorView<const T>& rows, const TensorView<T>& answer) {
-        return layer_.forward_incremental(rows, static_cast<LibCache<T>&>(cache).cache, answer);
+        return layer_.forward_incremental(rows, static_cast<LibCache<T>&>(cache).cache, answer,
+                                          memory_.executor());
     });
 }
 
 template <class T>
 Outcome<void> LibLayer<T>::prefill(Cache& cache, const Input& x, Output& y) {
     return with_rows(x, y, [&](const TensorView<const T>& rows, const TensorView<T>& answer) {
-        return layer_.prefill(rows, static_cast<LibCache<T>&>(cache).cache, answer, memory_);
+        return layer_.prefill(rows, static_cast<LibCache<T>&>(cache).cache, answer, memory_,
+                              memory_.executor());
     });
 }
 
@@ -112,7 +114,7 @@ template <class T>
 Outcome<std::unique_ptr<properties::Ticket>> LibLayer<T>::prepare(Cache& cache, const Input& x, Output& y) {
     const Outcome<attest::Ticket> ticket =
         with_rows(x, y, [&](const TensorView<const T>& rows, const TensorView<T>& answer) {
-            return layer_.prepare(rows, static_cast<LibCache<T>&>(cache).cache, answer);
+            return layer_.prepare(rows, static_cast<LibCache<T>&>(cache).cache, answer, memory_.executor());
         });
     if (!ticket) return std::unexpected(ticket.error());
     return std::make_unique<LibTicket>(*ticket);
@@ -124,7 +126,7 @@ Outcome<Array> LibLayer<T>::forward(const Input& x, std::uint64_t first_position
     if (!shape) return std::unexpected(shape.error());
     const Result<Placed<T>> input = place<T>(*shape, x.values, x.layout);
     if (!input) return refused(input.error());
-    const Result<Tensor<T>> answer = layer_.forward(input->view, first_position, memory_);
+    const Result<Tensor<T>> answer = layer_.forward(input->view, first_position, memory_, memory_.executor());
     if (!answer) return refused(answer.error());
     return read_back(answer->view());
 }

@@ -1,6 +1,8 @@
-// The heap, counted: what lets laws fail the n-th allocation and limit the largest.
+// What the subject gives the library to work with: the heap, counted, which lets laws fail the n-th
+// allocation and limit the largest; and whoever does the work.
 #pragma once
 
+#include <attest/executor.hpp>
 #include <attest/memory.hpp>
 
 #include <atomic>
@@ -25,10 +27,14 @@ class CountedMemory final : public Memory {
     void fail(std::uint64_t nth) { to_fail_ = nth; }
     void limit(std::uint64_t bytes) { limit_ = bytes; }
 
+    Executor& executor() const { return *executor_; }
+    void work_with(Executor& executor) { executor_ = &executor; }
+
   private:
     std::atomic<std::uint64_t> count_ = 0;
     std::atomic<std::uint64_t> to_fail_ = 0;  // allocations until the one that fails; 0: none
     std::atomic<std::uint64_t> limit_ = 0;
+    Executor* executor_ = &serial_executor();
 };
 
 }  // namespace attest::properties::detail

@@ -43,6 +43,7 @@ Wish wish_of(std::string_view law) {
     wish.copies = law == "copies_are_independent";
     wish.failures = law == "allocation_failure_changes_nothing";
     wish.spare_slot = is({"copies_are_independent", "capacity_does_not_matter", "update_or_rebuild_unbinds"});
+    wish.spread = law == "executors_do_not_matter";
     wish.oracle = is({"inside_the_bound", "weights_are_probabilities", "positions_are_relative"});
     return wish;
 }
@@ -77,9 +78,10 @@ void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigne
 
     // T: a few rows mostly, the blocks of 64 on both sides now and then.
     U rows = 4 + choices.below(5);
-    const bool edge = size >= 30 && once_in(choices, wish.oracle ? 24 : 12);
+    const bool edge = size >= 30 && once_in(choices, wish.oracle ? 24 : wish.spread ? 3 : 12);
     if (edge) {
         rows = pick(choices, {U{64}, U{65}, U{63}, U{66}, U{128}, U{129}, U{127}});
+        if (wish.spread) rows = pick(choices, {U{193}, U{257}, U{385}, U{449}, U{513}});
         one.batch = 1;
         one.kv_heads = std::min<U>(one.kv_heads, 1);
         one.heads = wish.grouped ? 2 : 1;

@@ -37,6 +37,7 @@ struct Wish {
     bool copies = false;
     bool failures = false;    // failing allocations
     bool spare_slot = false;  // a capacity beyond the rows
+    bool spread = false;      // prefixes so long that their blocks are shared among workers
     bool oracle = false;      // small, since the oracle is slow
 };
 Wish wish_of(std::string_view law);

@@ -38,6 +38,8 @@ std::string_view to_text(Capability capability) {
             return "the same bits for cached and full prefix";
         case Capability::seeded_geometry:
             return "layers made from a seed";
+        case Capability::executors:
+            return "executors";
     }
     return "unknown";
 }

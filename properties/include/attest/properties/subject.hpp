@@ -52,6 +52,7 @@ enum class Capability : std::uint8_t {
     typed_refusals,   // codes of the documented list in the documented order; without it codes mean nothing
     same_bits,        // promises equal bits for cached and full prefix; without it only bounds apply
     seeded_geometry,  // Subject::make_seeded_layer
+    executors,        // Subject::work_with: others than the calling thread may do the work
 };
 
 std::string_view to_text(Capability capability);
@@ -200,6 +201,13 @@ class Layer {
                                                   const cases::Rope& rope) = 0;  // identity
 };
 
+// Who does the work of the calls to come, in how many pieces at a time and in which order.
+struct Workers {
+    std::uint64_t count = 1;
+    bool threads = false;    // a thread for each; else the calling thread plays all of them
+    bool backwards = false;  // the last piece first; only without threads
+};
+
 class Subject {
   public:
     virtual ~Subject() = default;
@@ -214,6 +222,9 @@ class Subject {
     virtual Outcome<void> commit_all(std::span<const Pending> pending) = 0;
     // Sums over evidences in order.
     virtual Outcome<History> history(std::span<const Evidence> steps) = 0;
+
+    // Capability::executors. False when there are no such workers here (no thread to be had).
+    virtual bool work_with(const Workers&) { return false; }
 
     // Capability::allocation. allocations counts those asked for since the subject was made.
     // fail_allocation(n) lets the n-th from now (1 is the next) fail, once; 0 takes it back.
