@@ -3,7 +3,7 @@
 #include "exact.hpp"
 #include "judge/core_operands.hpp"
 #include "judge/inputs.hpp"
-#include "oracle/oracle.hpp"
+#include "oracle/product.hpp"
 
 #include <array>
 #include <functional>
@@ -215,10 +215,12 @@ std::string_view name_of(Wrong wrong) noexcept {
 Bank try_bank(const Layer& layer, const LayerJudgement& judgement, const LayerOptions& options) {
     const Rows rows = cut_rows(options.rows, layer.length);
     const Rows kept{0, rows.first + rows.count};
-    const std::vector<Real> x = to_reals<Real>(layer.x), wo = to_reals<Real>(layer.wo);
+    const Matrix x(layer.x, layer.width);
+    const std::vector<Real> wo = to_reals<Real>(layer.wo);
+    Checked how{.formulation = Formulation::definition, .threads = options.threads};
     const auto heads_of = [&](std::span<const double> w, std::size_t heads, Rows which) {
-        return project(x, layer.batch, layer.length, to_reals<Real>(w), layer.width, heads, layer.head_width,
-                       which, Formulation::definition);
+        return project<Real>(x, layer.batch, layer.length, Matrix(w, layer.width), heads, layer.head_width,
+                             which, how);
     };
     Heads<Real> q = heads_of(layer.wq, layer.heads, rows), k = heads_of(layer.wk, layer.kv_heads, kept);
     const Heads<Real> v = heads_of(layer.wv, layer.kv_heads, kept);

@@ -2,6 +2,14 @@
 
 namespace attest::reference {
 
+Magnitudes Magnitudes::of_size(std::size_t size) {
+    Magnitudes magnitudes;
+    magnitudes.exact.resize(size);
+    magnitudes.error.resize(size);
+    magnitudes.total.resize(size);
+    return magnitudes;
+}
+
 void Magnitudes::reserve(std::size_t size) {
     exact.reserve(size);
     error.reserve(size);

@@ -19,6 +19,7 @@ struct Magnitudes {
 
     Magnitudes() = default;
     explicit Magnitudes(std::size_t size) { reserve(size); }
+    static Magnitudes of_size(std::size_t size);  // zeros, to be set
     void reserve(std::size_t size);
     void push(Upper magnitude, Upper error_of_it);
     void set(std::size_t index, Upper magnitude, Upper error_of_it);

@@ -6,7 +6,9 @@
 #include "oracle/oracle.hpp"
 
 #include <attest/reference/error.hpp>
+#include <attest/reference/progress.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace attest::reference {
@@ -16,10 +18,25 @@ struct Allowed {
     std::vector<Upper> error;
     std::vector<NoBound> reason;
 
+    Allowed() = default;
+    explicit Allowed(std::size_t size) : error(size), reason(size, NoBound::none) {}
+    Allowed(std::vector<Upper> errors, std::vector<NoBound> reasons)
+        : error(std::move(errors)), reason(std::move(reasons)) {}
+
     void push(Upper value, NoBound why) {
         error.push_back(value);
         reason.push_back(why);
     }
+    void put(std::size_t index, Upper value, NoBound why) {
+        error[index] = value;
+        reason[index] = why;
+    }
+};
+
+// Labour is how rows are worked on.
+struct Labour {
+    unsigned threads = 1;
+    Progress* progress = nullptr;
 };
 
 // BoundedAttention holds the exact mix [batch, heads, rows, value_width] and, on request, the weights
@@ -47,10 +64,10 @@ struct Operands {
 
 template <class N>
 BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention,
-                                    const Operands& operands, bool with_weights);
+                                    const Operands& operands, bool with_weights, Labour labour);
 
 // attend_again evaluates the second formulation, without a bound.
 template <class N>
-BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weights);
+BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weights, Labour labour);
 
 }  // namespace attest::reference

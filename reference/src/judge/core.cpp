@@ -84,7 +84,8 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
     BoundedAttention<N> first;
     {
         const CoreOperands<N> formed(core, sources, rows, visibility);
-        first = bound_attention(model, formed.attention(), {&q, &k, &v}, options.weights);
+        first = bound_attention(model, formed.attention(), {&q, &k, &v}, options.weights,
+                                {options.threads, options.progress});
         result.y = judged_of("y", {core.batch, core.heads, rows.count, core.value_width}, first.mixed.data,
                              first.mixed_allowed, answer_error);
         if (options.weights)
@@ -101,7 +102,8 @@ CoreJudgement judge_in(const Core& core, const Sources& sources, const Arithmeti
     if (options.doubt == Doubt::none) return result;
 
     const CoreOperands<N2> again(core, sources, rows, visibility);
-    const BoundedAttention<N2> attended = attend_again(again.attention(), options.weights);
+    const BoundedAttention<N2> attended =
+        attend_again(again.attention(), options.weights, {options.threads, options.progress});
     result.disagreement = widen(result.y, first.mixed.data, attended.mixed.data);
     if (options.weights)
         result.disagreement =
@@ -120,6 +122,8 @@ std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& ar
     if (core.bias_largest > 0) largest = std::min(largest, core.bias_largest);
     const double lowest = -largest / 2;
     const Visibility visibility = Visibility::of(core, lowest);
+    expect_keys(options.progress, core.batch * core.heads * cut.rows.count * (core.past + core.keys),
+                options.doubt);
     const Sources sources = sources_of(core, cut.rows);
     if (auto bad = check_visible(core, visibility, sources)) return std::unexpected(std::move(*bad));
     const Visibility selected = visibility.from_row(cut.rows.first);

@@ -60,6 +60,11 @@ double widen(Judged& judged, const std::vector<N>& first, const std::vector<N2>&
     return worst;
 }
 
+// expect_keys tells a watcher how many keys the evaluations will attend.
+inline void expect_keys(Progress* progress, std::size_t keys, Doubt doubt) {
+    if (progress != nullptr) progress->total += keys * (doubt == Doubt::full ? 2 : 1);
+}
+
 [[nodiscard]] inline Error disagreement_error(double worst) {
     return {Error::Code::disagreement, "oracle",
             "two evaluations of the exact answer differ by " + std::to_string(worst) +

@@ -4,8 +4,13 @@
 #include "judge/doubt.hpp"
 #include "judge/inputs.hpp"
 #include "judge/rotation.hpp"
+#include "oracle/product.hpp"
+#include "parallel.hpp"
 
 #include <attest/reference/judge.hpp>
+
+#include <algorithm>
+#include <limits>
 
 namespace attest::reference {
 namespace {
@@ -27,40 +32,39 @@ std::vector<std::int64_t> positions_of(const Layer& layer, std::size_t first, st
     return positions;
 }
 
-// Weights holds the layer's tensors in N, so that no stage converts twice.
-template <class N>
-struct Weights {
-    std::vector<N> x, wq, wk, wv, wo;
-    explicit Weights(const Layer& layer)
-        : x(to_reals<N>(layer.x)),
-          wq(to_reals<N>(layer.wq)),
-          wk(to_reals<N>(layer.wk)),
-          wv(to_reals<N>(layer.wv)),
-          wo(to_reals<N>(layer.wo)) {}
+// Matrices holds the layer's tensors as its products want them.
+struct Matrices {
+    Matrix x, wq, wk, wv, wo;
+    explicit Matrices(const Layer& layer)
+        : x(layer.x, layer.width),
+          wq(layer.wq, layer.width),
+          wk(layer.wk, layer.width),
+          wv(layer.wv, layer.width),
+          wo(layer.wo, layer.heads * layer.head_width) {}
 };
 
 // project_all projects, without rotating: the bound needs the projections themselves.
 template <class N>
-Parts<N> project_all(const Layer& layer, const Weights<N>& weights, const LayerOptions& options,
-                     Formulation formulation) {
+Parts<N> project_all(const Layer& layer, const Matrices& matrices, const LayerOptions& options,
+                     Checked& how) {
     Parts<N> parts;
     parts.attends = options.y || options.weights;
     const Rows asked = options.rows;
     const Rows kept = parts.attends ? Rows{0, asked.first + asked.count} : asked;
     parts.first_kv = kept.first;
-    const auto heads_of = [&](const std::vector<N>& w, std::size_t heads, Rows rows) {
-        return project(weights.x, layer.batch, layer.length, w, layer.width, heads, layer.head_width, rows,
-                       formulation);
+    const auto heads_of = [&](const Matrix& w, std::size_t heads, Rows rows) {
+        return project<N>(matrices.x, layer.batch, layer.length, w, heads, layer.head_width, rows, how);
     };
     if (parts.attends) {
-        parts.q = heads_of(weights.wq, layer.heads, asked);
-        parts.q_turns = turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), formulation);
+        parts.q = heads_of(matrices.wq, layer.heads, asked);
+        parts.q_turns =
+            turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), how.formulation);
     }
     if (parts.attends || options.keys) {
-        parts.k = heads_of(weights.wk, layer.kv_heads, kept);
-        parts.k_turns = turn_by<N>(layer.rope, positions_of(layer, kept.first, kept.count), formulation);
+        parts.k = heads_of(matrices.wk, layer.kv_heads, kept);
+        parts.k_turns = turn_by<N>(layer.rope, positions_of(layer, kept.first, kept.count), how.formulation);
     }
-    if (parts.attends || options.values) parts.v = heads_of(weights.wv, layer.kv_heads, kept);
+    if (parts.attends || options.values) parts.v = heads_of(matrices.wv, layer.kv_heads, kept);
     return parts;
 }
 
@@ -87,6 +91,17 @@ Attention<N> attention_of(const Layer& layer, const Parts<N>& parts, const Visib
 struct HeadBounds {
     Magnitudes magnitudes;
     std::vector<NoBound> reasons;
+
+    HeadBounds() = default;
+    explicit HeadBounds(std::size_t size) : magnitudes(Magnitudes::of_size(size)), reasons(size) {}
+
+    // put may be called from several threads for different elements; has_error is set after them.
+    void put(std::size_t index, Upper exact, const Bounded& bounded) {
+        magnitudes.exact[index] = exact.value();
+        magnitudes.error[index] = bounded.error.value();
+        magnitudes.total[index] = (exact + bounded.error).value();
+        reasons[index] = bounded.reason;
+    }
 };
 
 // overflowing_rows tells for each row of a tensor whether one of its elements lies beyond the arithmetic's
@@ -100,26 +115,29 @@ std::vector<bool> overflowing_rows(const Model& model, std::span<const double> v
 
 template <class N>
 HeadBounds bound_projection(const Model& model, const Magnitudes& x, std::span<const double> weight,
-                            const Layer& layer, const Heads<N>& heads, std::size_t first_row) {
-    HeadBounds bounds;
+                            const Layer& layer, const Heads<N>& heads, std::size_t first_row,
+                            unsigned threads) {
+    HeadBounds bounds(heads.data.size());
     const Magnitudes w = inputs_of(model, weight);
     const std::vector<bool> w_beyond = overflowing_rows(model, weight, layer.width);
     const std::vector<bool> x_beyond = overflowing_rows(model, layer.x, layer.width);
-    bounds.magnitudes.reserve(heads.data.size());
-    for (std::size_t b = 0; b < heads.batch; ++b)
-        for (std::size_t h = 0; h < heads.heads; ++h)
-            for (std::size_t t = 0; t < heads.rows; ++t)
-                for (std::size_t f = 0; f < heads.width; ++f) {
-                    const Upper exact = Upper::of(heads.at(b, h, t)[f]);
-                    const std::size_t w_row = h * heads.width + f;
-                    const std::size_t x_row = b * layer.length + first_row + t;
-                    Bounded bounded = {Upper::infinity(), NoBound::input_overflow};
-                    if (!w_beyond[w_row] && !x_beyond[x_row])
-                        bounded = projection_error(model, w, w_row * layer.width, x, x_row * layer.width,
-                                                   layer.width, exact);
-                    bounds.magnitudes.push(exact, bounded.error);
-                    bounds.reasons.push_back(bounded.reason);
-                }
+    const std::size_t features = heads.heads * heads.width;
+    parallel(heads.batch * heads.rows, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t n = begin; n < end; ++n)
+            for (std::size_t w_row = 0; w_row < features; ++w_row) {
+                const std::size_t b = n / heads.rows, t = n % heads.rows;
+                const std::size_t x_row = b * layer.length + first_row + t;
+                const N* const element = heads.at(b, w_row / heads.width, t) + w_row % heads.width;
+                const Upper exact = Upper::of(*element);
+                Bounded bounded = {Upper::infinity(), NoBound::input_overflow};
+                if (!w_beyond[w_row] && !x_beyond[x_row])
+                    bounded = projection_error(model, w, w_row * layer.width, x, x_row * layer.width,
+                                               layer.width, exact);
+                bounds.put(static_cast<std::size_t>(element - heads.data.data()), exact, bounded);
+            }
+    });
+    bounds.magnitudes.has_error = std::any_of(bounds.magnitudes.error.begin(), bounds.magnitudes.error.end(),
+                                              [](double error) { return error != 0; });
     return bounds;
 }
 
@@ -158,34 +176,36 @@ Allowed kept_rows(const Allowed& allowed, std::size_t outer, std::size_t rows_th
 // Stage 5: y = wo·o with o's own errors.
 template <class N>
 Allowed bound_merge(const Model& model, const Layer& layer, const BoundedAttention<N>& attended,
-                    const std::vector<N>& y) {
+                    const std::vector<N>& y, unsigned threads) {
     const Heads<N>& mixed = attended.mixed;
     const std::size_t features = layer.heads * layer.head_width;
     const Magnitudes wo = inputs_of(model, layer.wo);
     const std::vector<bool> wo_beyond = overflowing_rows(model, layer.wo, features);
-    Allowed allowed;
-    std::size_t element = 0;
-    for (std::size_t b = 0; b < mixed.batch; ++b)
-        for (std::size_t t = 0; t < mixed.rows; ++t) {
+    Allowed allowed(y.size());
+    parallel(mixed.batch * mixed.rows, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) {
             Magnitudes merged(features);
             NoBound reason = NoBound::none;
             for (std::size_t h = 0; h < mixed.heads; ++h)
                 for (std::size_t f = 0; f < mixed.width; ++f) {
+                    const std::size_t b = row / mixed.rows, t = row % mixed.rows;
                     const std::size_t n = ((b * mixed.heads + h) * mixed.rows + t) * mixed.width + f;
                     merged.push(Upper::of(mixed.data[n]), attended.mixed_allowed.error[n]);
                     if (reason == NoBound::none) reason = attended.mixed_allowed.reason[n];
                 }
-            for (std::size_t i = 0; i < layer.width; ++i, ++element) {
+            for (std::size_t i = 0; i < layer.width; ++i) {
+                const std::size_t element = row * layer.width + i;
                 if (reason != NoBound::none || wo_beyond[i]) {
-                    allowed.push(Upper::infinity(),
-                                 reason != NoBound::none ? reason : NoBound::input_overflow);
+                    allowed.put(element, Upper::infinity(),
+                                reason != NoBound::none ? reason : NoBound::input_overflow);
                     continue;
                 }
                 const Bounded bounded =
                     projection_error(model, wo, i * features, merged, 0, features, Upper::of(y[element]));
-                allowed.push(bounded.error, bounded.reason);
+                allowed.put(element, bounded.error, bounded.reason);
             }
         }
+    });
     return allowed;
 }
 
@@ -200,7 +220,8 @@ Operand operand_of(HeadBounds bounds, std::size_t width) {
 }
 
 template <class N, class N2>
-LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const LayerOptions& options) {
+LayerJudgement judge_in(const Layer& layer, const Matrices& matrices, const Arithmetic& arithmetic,
+                        const LayerOptions& options) {
     const Model model(arithmetic, layer.head_width);
     const Rows rows = options.rows;
     const Upper answer_error(arithmetic.answer_error);
@@ -210,11 +231,11 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     } once;
 
     // The exact answers by definition, and the bound, stage by stage.
-    const Weights<N> weights(layer);
-    Parts<N> parts = project_all(layer, weights, options, Formulation::definition);
+    Checked how{.formulation = Formulation::definition, .threads = options.threads};
+    Parts<N> parts = project_all<N>(layer, matrices, options, how);
     const Magnitudes x = inputs_of(model, layer.x);
     const auto bound_heads = [&](std::span<const double> w, const Heads<N>& heads, std::size_t first) {
-        return bound_projection(model, x, w, layer, heads, first);
+        return bound_projection(model, x, w, layer, heads, first, options.threads);
     };
     const auto turn_heads = [&](Heads<N>& heads, HeadBounds& bounds, const Turns<N>& turns,
                                 std::size_t first) {
@@ -261,15 +282,15 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
         const Operand q_operand = operand_of(std::move(q), layer.head_width);
         const Operand k_operand = operand_of(std::move(k), layer.head_width);
         const Operand v_operand = operand_of(std::move(v), layer.head_width);
-        BoundedAttention<N> attended =
-            bound_attention(model, attention, {&q_operand, &k_operand, &v_operand}, options.weights);
+        BoundedAttention<N> attended = bound_attention(model, attention, {&q_operand, &k_operand, &v_operand},
+                                                       options.weights, {options.threads, options.progress});
         if (options.weights)
             result.weights =
                 judged_of("weights", {layer.batch, layer.heads, rows.count, rows.first + rows.count},
                           attended.weights, attended.weights_allowed, answer_error);
         if (options.y) {
-            once.y = merge(attended.mixed, weights.wo, layer.width, Formulation::definition);
-            const Allowed allowed = bound_merge(model, layer, attended, once.y);
+            once.y = merge(attended.mixed, matrices.wo, how);
+            const Allowed allowed = bound_merge(model, layer, attended, once.y, options.threads);
             result.y = judged_of("y", {layer.batch, rows.count, layer.width}, once.y, allowed, answer_error);
         }
         once.weights = std::move(attended.weights);
@@ -282,8 +303,8 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     if (options.doubt == Doubt::none) return result;
 
     // The same answers a second way, in twice the digits.
-    const Weights<N2> weights_again(layer);
-    Parts<N2> again = project_all(layer, weights_again, options, Formulation::second);
+    Checked doubted{.formulation = Formulation::second, .threads = options.threads};
+    Parts<N2> again = project_all<N2>(layer, matrices, options, doubted);
     rotate_all(again.q, layer.rope, again.q_turns);
     rotate_all(again.k, layer.rope, again.k_turns);
     double worst = 0;
@@ -292,15 +313,14 @@ LayerJudgement judge_in(const Layer& layer, const Arithmetic& arithmetic, const 
     if (options.values)
         worst = std::max(worst, widen(result.values, once.values, kept_rows(again.v, again.first_kv, rows)));
     if (again.attends) {
-        const BoundedAttention<N2> attended =
-            attend_again(attention_of(layer, again, visibility), options.weights);
+        const BoundedAttention<N2> attended = attend_again(
+            attention_of(layer, again, visibility), options.weights, {options.threads, options.progress});
         if (options.weights) worst = std::max(worst, widen(result.weights, once.weights, attended.weights));
         if (options.y)
-            worst = std::max(
-                worst, widen(result.y, once.y,
-                             merge(attended.mixed, weights_again.wo, layer.width, Formulation::second)));
+            worst = std::max(worst, widen(result.y, once.y, merge(attended.mixed, matrices.wo, doubted)));
     }
-    result.disagreement = worst;
+    // Sums that fail their own checks are no answer at all.
+    result.disagreement = doubted.agrees ? worst : std::numeric_limits<double>::infinity();
     return result;
 }
 
@@ -311,8 +331,14 @@ std::expected<LayerJudgement, Error> judge(const Layer& layer, const Arithmetic&
     LayerOptions cut = options;
     cut.rows = cut_rows(options.rows, layer.length);
     if (std::optional<Error> bad = check(layer, cut.rows)) return std::unexpected(std::move(*bad));
-    LayerJudgement result = judge_in<Real, Real100>(layer, arithmetic, cut);
-    if (result.disagreement > kAgreement) result = judge_in<Real400, Real800>(layer, arithmetic, cut);
+    if (options.y || options.weights)
+        expect_keys(options.progress,
+                    layer.batch * layer.heads * cut.rows.count * (cut.rows.first + cut.rows.count),
+                    options.doubt);
+    const Matrices matrices(layer);
+    LayerJudgement result = judge_in<Real, Real100>(layer, matrices, arithmetic, cut);
+    if (result.disagreement > kAgreement)
+        result = judge_in<Real400, Real800>(layer, matrices, arithmetic, cut);
     if (result.disagreement > kAgreement) return std::unexpected(disagreement_error(result.disagreement));
     return result;
 }

@@ -17,40 +17,6 @@ N dot(const N* a, const N* b, std::size_t length, Formulation formulation) {
     return sum;
 }
 
-template <class N>
-Heads<N> project(const std::vector<N>& x, std::size_t batch, std::size_t length, const std::vector<N>& w,
-                 std::size_t width, std::size_t heads, std::size_t head_width, Rows rows,
-                 Formulation formulation) {
-    Heads<N> projected(batch, heads, rows.count, head_width);
-    for (std::size_t b = 0; b < batch; ++b)
-        for (std::size_t t = 0; t < rows.count; ++t) {
-            const N* const row = x.data() + (b * length + rows.first + t) * width;
-            for (std::size_t h = 0; h < heads; ++h)
-                for (std::size_t f = 0; f < head_width; ++f)
-                    projected.at(b, h, t)[f] =
-                        dot(w.data() + (h * head_width + f) * width, row, width, formulation);
-        }
-    return projected;
-}
-
-template <class N>
-std::vector<N> merge(const Heads<N>& mixed, const std::vector<N>& wo, std::size_t width,
-                     Formulation formulation) {
-    const std::size_t merged_width = mixed.heads * mixed.width;
-    std::vector<N> y;
-    y.reserve(mixed.batch * mixed.rows * width);
-    std::vector<N> merged(merged_width);
-    for (std::size_t b = 0; b < mixed.batch; ++b)
-        for (std::size_t t = 0; t < mixed.rows; ++t) {
-            for (std::size_t h = 0; h < mixed.heads; ++h)
-                std::copy_n(mixed.at(b, h, t), mixed.width,
-                            merged.begin() + static_cast<std::ptrdiff_t>(h * mixed.width));
-            for (std::size_t i = 0; i < width; ++i)
-                y.push_back(dot(wo.data() + i * merged_width, merged.data(), merged_width, formulation));
-        }
-    return y;
-}
-
 // The rotary embedding of Su et al., "RoFormer" (2021), §3.4.2: pair i of position p turns by p·base^(−2i/w).
 template <class N>
 Turns<N> turn_by(const Rope& rope, std::span<const std::int64_t> positions, Formulation formulation) {
@@ -182,14 +148,11 @@ void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, 
     }
 }
 
-#define ATTEST_REFERENCE_ORACLE(N)                                                                       \
-    template N dot<N>(const N*, const N*, std::size_t, Formulation);                                     \
-    template Heads<N> project<N>(const std::vector<N>&, std::size_t, std::size_t, const std::vector<N>&, \
-                                 std::size_t, std::size_t, std::size_t, Rows, Formulation);              \
-    template std::vector<N> merge<N>(const Heads<N>&, const std::vector<N>&, std::size_t, Formulation);  \
-    template Turns<N> turn_by<N>(const Rope&, std::span<const std::int64_t>, Formulation);               \
-    template void rotate<N>(N*, const Rope&, const N*, const N*);                                        \
-    template void attend<N>(const Attention<N>&, std::size_t, std::size_t, std::size_t, Formulation,     \
+#define ATTEST_REFERENCE_ORACLE(N)                                                                   \
+    template N dot<N>(const N*, const N*, std::size_t, Formulation);                                 \
+    template Turns<N> turn_by<N>(const Rope&, std::span<const std::int64_t>, Formulation);           \
+    template void rotate<N>(N*, const Rope&, const N*, const N*);                                    \
+    template void attend<N>(const Attention<N>&, std::size_t, std::size_t, std::size_t, Formulation, \
                             Attended<N>&);
 
 ATTEST_REFERENCE_ORACLE(Real)

@@ -4,7 +4,7 @@
 // a second way to the same number. The judge evaluates the first in fifty digits and the second in a hundred.
 //
 //     stage        definition                              second
-//     projection   products summed from the first          from the last
+//     projection   exact integer sums (product.hpp)        and their residues, summed from the last
 //     rotation     cos and sin of p / base^(2i/w)          by the tangent of half of p·exp(−(2i/w) ln base)
 //     attention    exp(score − max), summed and mixed      one walk from the last key, rescaled when the
 //     maximum rises
@@ -53,18 +53,6 @@ std::vector<N> to_reals(std::span<const double> values) {
 // dot gives Σ a_i·b_i.
 template <class N>
 N dot(const N* a, const N* b, std::size_t length, Formulation formulation);
-
-// project gives w·x for rows [first, first + rows) of x [batch, length, width], split into heads: feature f
-// of head h is row h·head_width + f of w.
-template <class N>
-Heads<N> project(const std::vector<N>& x, std::size_t batch, std::size_t length, const std::vector<N>& w,
-                 std::size_t width, std::size_t heads, std::size_t head_width, Rows rows,
-                 Formulation formulation);
-
-// merge gives wo·(the heads of a row, one after the other), in C order [batch, rows, width].
-template <class N>
-std::vector<N> merge(const Heads<N>& mixed, const std::vector<N>& wo, std::size_t width,
-                     Formulation formulation);
 
 // Turns holds the cosine and sine of every pair for every row, [rows, pairs].
 template <class N>

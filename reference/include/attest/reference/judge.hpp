@@ -19,9 +19,11 @@
 #include <attest/reference/error.hpp>
 #include <attest/reference/exact.hpp>
 #include <attest/reference/problem.hpp>
+#include <attest/reference/progress.hpp>
 
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,8 @@ struct LayerOptions {
     bool values = true;
     bool weights = false;
     Doubt doubt = Doubt::full;
+    unsigned threads = 1;  // how many work on it; the numbers are the same
+    Progress* progress = nullptr;
 };
 
 // The answers of a layer, restricted to the selected rows: y [batch, rows, width]; keys (rotated) and values
@@ -69,6 +73,8 @@ struct CoreOptions {
     Rows rows{};
     bool weights = false;
     Doubt doubt = Doubt::full;
+    unsigned threads = 1;  // how many work on it; the numbers are the same
+    Progress* progress = nullptr;
 };
 
 // The answers of attention alone: y [batch, heads, rows, value_width]; weights [batch, heads, rows, past +
@@ -90,12 +96,18 @@ struct RotaryJudgement {
 // NaN or infinite, then out_of_range for a rotation that is none; and with disagreement when its two
 // evaluations differ by more than a small part of the bound even at eight hundred digits.
 //
-// Cost: about 30 ns a multiply-add of the exact computation, three times that with Doubt::full.
+// Cost: about 30 ns a multiply-add of the exact attention, three times that with Doubt::full; 1 to 5 ns a
+// multiply-add of the projections, which are exact integer sums.
 [[nodiscard]] std::expected<LayerJudgement, Error> judge(const Layer& layer, const Arithmetic& arithmetic,
                                                          const LayerOptions& options = {});
 [[nodiscard]] std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& arithmetic,
                                                         const CoreOptions& options = {});
 [[nodiscard]] std::expected<RotaryJudgement, Error> judge(const Rotary& rotary, const Arithmetic& arithmetic,
                                                           Doubt doubt = Doubt::full);
+
+// self_check judges a handful of closed forms (one key, equal keys, orthogonal keys, nothing seen, grouped
+// heads, a turn by nothing) and gives a disagreement where an answer is not what it must be. It takes a
+// millisecond: a program that judges calls it once.
+[[nodiscard]] std::optional<Error> self_check();
 
 }  // namespace attest::reference

@@ -1,0 +1,56 @@
+// Loops over independent rows on several threads. Which thread takes which row changes no number.
+#pragma once
+
+#include <attest/reference/real.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace attest::reference {
+
+// parallel calls body(first, last) for parts of [0, count) until all is done, the caller's thread among those
+// that work. What a body throws is thrown here, once every thread has ended.
+template <class Body>
+void parallel(std::size_t count, unsigned threads, const Body& body) {
+    constexpr std::size_t kPart = 8;
+    const std::size_t useful = (count + kPart - 1) / kPart;
+    if (threads <= 1 || useful <= 1) {
+        if (count != 0) body(std::size_t{0}, count);
+        return;
+    }
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    std::exception_ptr thrown;
+    const auto work = [&] {
+        try {
+            for (;;) {
+                const std::size_t first = next.fetch_add(kPart);
+                if (first >= count) break;
+                body(first, std::min(count, first + kPart));
+            }
+        } catch (...) {
+            next = count;
+            const std::lock_guard lock(mutex);
+            if (!thrown) thrown = std::current_exception();
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        helpers.reserve(std::min<std::size_t>(threads, useful) - 1);
+        for (std::size_t n = helpers.capacity(); n > 0; --n)
+            helpers.emplace_back([&] {
+                work();
+                // MPFR keeps constants a thread; they would outlive it.
+                mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+            });
+        work();
+    }
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace attest::reference
