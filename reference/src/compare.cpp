@@ -1,5 +1,6 @@
 #include <attest/reference/compare.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,6 +24,26 @@ double ratio_of(double error, double allowed) {
     return std::isnan(error) || allowed == 0 ? kInfinity : error / allowed;
 }
 
+struct Ranked {
+    bool wrong;
+    double ratio;
+    std::size_t index;
+    bool worse_than(const Ranked& other) const { return wrong != other.wrong ? wrong : ratio > other.ratio; }
+};
+
+// Ranking keeps the worst few, equals in the order in which they came.
+struct Ranking {
+    std::vector<Ranked> places;
+
+    void offer(const Ranked& one) {
+        if (places.size() == kMostRanked && !one.worse_than(places.back())) return;
+        if (places.size() == kMostRanked) places.pop_back();
+        const auto before = std::find_if(places.begin(), places.end(),
+                                         [&](const Ranked& other) { return one.worse_than(other); });
+        places.insert(before, one);
+    }
+};
+
 }  // namespace
 
 Comparison compare(const Judged& judged, std::span<const double> got) {
@@ -30,9 +51,8 @@ Comparison compare(const Judged& judged, std::span<const double> got) {
     const std::size_t count = std::min(got.size(), judged.exact.size());
     // Sizes that differ compare nothing, and what compares nothing does not hold.
     if (got.size() != judged.exact.size()) return comparison;
-    std::size_t worst = 0, first_wrong = 0;
-    double worst_ratio = -1;
-    bool worst_is_wrong = false;
+    std::size_t first_wrong = 0;
+    Ranking ranking;
     for (std::size_t n = 0; n < count; ++n) {
         ++comparison.compared;
         const double allowed = judged.allowed[n];
@@ -43,11 +63,10 @@ Comparison compare(const Judged& judged, std::span<const double> got) {
         if (wrong && comparison.wrong++ == 0) first_wrong = n;
         const double ratio =
             unproved ? 0 : (wrong && allowed == kInfinity ? kInfinity : ratio_of(error, allowed));
-        if ((wrong && !worst_is_wrong) || (wrong == worst_is_wrong && ratio > worst_ratio)) {
-            worst = n;
-            worst_ratio = ratio;
-            worst_is_wrong = wrong;
-        }
+        ranking.offer({wrong, ratio, n});
+        if (unproved) continue;
+        const auto edge = std::lower_bound(kRatioEdges.begin(), kRatioEdges.end(), ratio);
+        ++comparison.histogram[static_cast<std::size_t>(edge - kRatioEdges.begin())];
     }
     const auto finding = [&](std::size_t n) {
         Finding found;
@@ -59,7 +78,9 @@ Comparison compare(const Judged& judged, std::span<const double> got) {
         found.ratio = std::isfinite(found.got) ? ratio_of(found.error, found.allowed) : kInfinity;
         return found;
     };
-    if (comparison.compared != 0) comparison.worst = finding(worst);
+    for (const Ranked& ranked : ranking.places)
+        comparison.ranked.push_back(finding(ranked.index));
+    if (comparison.compared != 0) comparison.worst = comparison.ranked.front();
     if (comparison.wrong != 0) comparison.first_wrong = finding(first_wrong);
     return comparison;
 }

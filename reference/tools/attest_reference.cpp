@@ -1,9 +1,11 @@
 // attest-reference: a verdict on anybody's attention.
 //
-//   attest-reference check FILE... [--json OUT]     is every answer inside the error allowed to it?
+//   attest-reference check FILE...                  is every answer inside the error allowed to it?
 //   attest-reference expect FILE [-o OUT]           what the answers are exactly, and what they are allowed
 //
-// Exit: 0 right, 1 wrong, 2 unusable input or no bound, 3 the oracle disagrees with itself.
+// Exit: 0 right, 1 wrong (or blind, where that is forbidden), 2 unusable input or no bound, 3 the oracle
+// disagrees with itself.
+#include "check.hpp"
 #include "report.hpp"
 
 #include <attest/case/environment.hpp>
@@ -13,9 +15,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -23,63 +23,7 @@ namespace {
 
 using namespace attest;
 using namespace attest::reference;
-
-enum Exit : int { kRight = 0, kWrong = 1, kUnusable = 2, kInternal = 3 };
-
-Exit complain(const std::string& file, const Error& error) {
-    fmt::print(stderr, "{}: {}{}: {}\n", file, error.subject.empty() ? "" : error.subject + ": ",
-               name_of(error.code), error.message);
-    return error.code == Error::Code::disagreement ? kInternal : kUnusable;
-}
-
-std::expected<Task, Exit> load(const std::string& path) {
-    const auto file = dump::read(path);
-    if (!file) {
-        fmt::print(stderr, "{}\n", file.error().text());
-        return std::unexpected(kUnusable);
-    }
-    auto task = task_of(*file);
-    if (!task) return std::unexpected(complain(path, task.error()));
-    return std::move(*task);
-}
-
-Exit check_one(const std::string& path, tool::Json& json) {
-    const auto task = load(path);
-    if (!task) return task.error();
-    const auto verdict = verdict_on(*task);
-    if (!verdict) return complain(path, verdict.error());
-    tool::print(path, *task, *verdict);
-    json.push_back(tool::to_json(path, *task, *verdict));
-    switch (verdict->outcome) {
-        case Outcome::right:
-            return kRight;
-        case Outcome::wrong:
-            return kWrong;
-        case Outcome::unproved:
-            break;
-    }
-    for (const TensorVerdict& tensor : verdict->tensors)
-        if (tensor.outcome == Outcome::unproved)
-            fmt::print(stderr, "{}: {}: NoBound: {} of {} elements: {}\n", path, tensor.name,
-                       tensor.comparison.unproved, tensor.comparison.compared, name_of(tensor.no_bound));
-    return kUnusable;
-}
-
-int check(const std::vector<std::string>& paths, const std::string& json_path) {
-    int worst = kRight;
-    tool::Json json = tool::Json::array();
-    for (const std::string& path : paths)
-        worst = std::max<int>(worst, check_one(path, json));
-    if (!json_path.empty()) {
-        std::ofstream out(json_path);
-        out << json.dump(2) << '\n';
-        if (!out.flush()) {
-            fmt::print(stderr, "{}: CannotWrite\n", json_path);
-            return kUnusable;
-        }
-    }
-    return worst;
-}
+using namespace attest::reference::tool;
 
 int expect(const std::string& path, const std::string& out_path) {
     const auto task = load(path);
@@ -120,11 +64,17 @@ int main(int argc, char** argv) {
         "A verdict on anybody's attention: the exact answer, the error a correct kernel may make, and "
         "whether this answer lies inside it."};
     app.require_subcommand(1);
-    std::vector<std::string> files;
-    std::string json_path, file, out_path;
+    CheckOptions options;
+    std::string file, out_path;
     CLI::App* const checking = app.add_subcommand("check", "Judge every answer tensor of each dump");
-    checking->add_option("FILE", files, "dumps to judge")->required();
-    checking->add_option("--json", json_path, "write the verdicts here as JSON");
+    checking->add_option("FILE", options.files, "dumps to judge")->required();
+    checking->add_option("--json", options.json_path, "write the verdicts here as JSON");
+    checking->add_option("--junit", options.junit_path, "write the verdicts here as JUnit's XML");
+    checking->add_option("--threads", options.threads, "how many threads judge a file (default: all)")
+        ->check(CLI::Range(1U, 1024U));
+    checking->add_flag("--forbid-blind", options.forbid_blind,
+                       "exit 1 when a bound would have passed a wrong kernel that applies");
+    checking->add_flag("-v,--verbose", options.verbose, "print the worst elements of right answers too");
     CLI::App* const expecting =
         app.add_subcommand("expect", "Print the exact answers and what they are allowed");
     expecting->add_option("FILE", file, "a dump; its answers, if any, are not read")->required();
@@ -135,7 +85,7 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? kRight : kUnusable;
     }
     try {
-        return checking->parsed() ? check(files, json_path) : expect(file, out_path);
+        return checking->parsed() ? check(options) : expect(file, out_path);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr, "attest-reference: not enough memory\n");
         return kUnusable;

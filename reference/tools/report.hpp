@@ -3,20 +3,21 @@
 
 #include <attest/reference/verdict.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <string>
 
 namespace attest::reference::tool {
 
-using Json = nlohmann::ordered_json;
-
-// print writes one file's verdict as a table, a line a tensor.
-void print(const std::string& path, const Task& task, const Verdict& verdict);
+// print writes one file's verdict: a line a tensor and, for what is wrong (or with `verbose` for all), the
+// worst ten elements in decimal and hex, a histogram of error/bound, the stages and the diagnosis.
+void print(const std::string& path, const Task& task, const Verdict& verdict, bool verbose);
 
 // print_expected writes one line an element: place, exact value, allowed error.
 void print_expected(const Judged& judged);
 
-Json to_json(const std::string& path, const Task& task, const Verdict& verdict);
+// blindness names the wrong kernels a tensor's bound would have passed.
+[[nodiscard]] std::string blindness(const TensorVerdict& tensor);
+
+// stages_of lists a verdict's tensors in the order in which a kernel forms them.
+[[nodiscard]] std::vector<const TensorVerdict*> stages_of(const Verdict& verdict);
 
 }  // namespace attest::reference::tool

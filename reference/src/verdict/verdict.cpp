@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace attest::reference {
 namespace {
@@ -40,6 +41,7 @@ struct Everything {
     std::vector<Judged> judged;
     std::map<std::string, std::vector<Trial>> trials;
     double disagreement = 0;
+    double bias_lowest = 0;
 };
 
 bool holds_answer(const Task& task, std::string_view name) {
@@ -56,14 +58,43 @@ void store_answers(const Task& task, std::initializer_list<Judged*> judged) {
 using Result = std::expected<Everything, Error>;
 
 // `all`: every answer of the kind, not only those the dump holds.
-Result judge_layer(const Task& task, const Layer& layer, bool all) {
+// The oracle obeys what it judges: a row is what it is in its prefix, whichever rows are asked for.
+template <class Problem, class Options>
+std::optional<Error> doubt_prefix(const Problem& problem, const Task& task, const Judged& whole,
+                                  Options options) {
+    if (whole.exact.empty() || problem.length == 0) return std::nullopt;
+    options.rows = {problem.length - 1, 1};
+    options.weights = false;
+    options.doubt = Doubt::none;
+    options.progress = nullptr;
+    const auto last = judge(problem, task.arithmetic(), options);
+    if (!last) return last.error();
+    // Rows stand at one axis; what follows it is one row's elements.
+    std::size_t width = 1;
+    for (std::size_t axis = whole.row_axis + 1; axis < whole.shape.size(); ++axis)
+        width *= whole.shape[axis];
+    const std::size_t rows = whole.shape[whole.row_axis];
+    for (std::size_t n = 0; n < last->y.exact.size(); ++n) {
+        const std::size_t there = (n / width * rows + rows - 1) * width + n % width;
+        if (last->y.exact[n] != whole.exact[there])
+            return Error{
+                Error::Code::disagreement, "oracle",
+                "the last row alone is not what it is in its prefix, at element " + std::to_string(there)};
+    }
+    return std::nullopt;
+}
+
+Result judge_layer(const Task& task, const Layer& layer, bool all, const VerdictOptions& how) {
     LayerOptions options;
+    options.threads = how.threads;
+    options.progress = how.progress;
     options.y = all || holds_answer(task, "y");
     options.keys = all || holds_answer(task, "keys");
     options.values = all || holds_answer(task, "values");
     options.weights = holds_answer(task, "weights");
     auto judgement = judge(layer, task.arithmetic(), options);
     if (!judgement) return std::unexpected(judgement.error());
+    if (auto doubt = doubt_prefix(layer, task, judgement->y, options)) return std::unexpected(*doubt);
     store_answers(task, {&judgement->y, &judgement->keys, &judgement->values, &judgement->weights});
     Everything everything;
     if (!all) {
@@ -79,11 +110,14 @@ Result judge_layer(const Task& task, const Layer& layer, bool all) {
     return everything;
 }
 
-Result judge_core(const Task& task, const Core& core, bool all) {
+Result judge_core(const Task& task, const Core& core, bool all, const VerdictOptions& how) {
     CoreOptions options;
+    options.threads = how.threads;
+    options.progress = how.progress;
     options.weights = holds_answer(task, "weights");
     auto judgement = judge(core, task.arithmetic(), options);
     if (!judgement) return std::unexpected(judgement.error());
+    if (auto doubt = doubt_prefix(core, task, judgement->y, options)) return std::unexpected(*doubt);
     store_answers(task, {&judgement->y, &judgement->weights, &judgement->present_k, &judgement->present_v});
     Everything everything;
     if (!all) {
@@ -91,6 +125,7 @@ Result judge_core(const Task& task, const Core& core, bool all) {
         everything.trials = {{"y", std::move(bank.y)}, {"weights", std::move(bank.weights)}};
     }
     everything.disagreement = judgement->disagreement;
+    everything.bias_lowest = judgement->bias_lowest;
     for (Judged* judged : {&judgement->y, &judgement->weights, &judgement->present_k, &judgement->present_v})
         if (!judged->name.empty()) everything.judged.push_back(std::move(*judged));
     return everything;
@@ -106,9 +141,9 @@ Result judge_rotary(const Task& task, const Rotary& rotary) {
     return everything;
 }
 
-Result judge_all(const Task& task, bool all) {
-    return std::visit(Overloaded{[&](const Layer& layer) { return judge_layer(task, layer, all); },
-                                 [&](const Core& core) { return judge_core(task, core, all); },
+Result judge_all(const Task& task, bool all, const VerdictOptions& how) {
+    return std::visit(Overloaded{[&](const Layer& layer) { return judge_layer(task, layer, all, how); },
+                                 [&](const Core& core) { return judge_core(task, core, all, how); },
                                  [&](const Rotary& rotary) { return judge_rotary(task, rotary); }},
                       task.problem());
 }
@@ -118,7 +153,31 @@ Outcome outcome_of(const Comparison& comparison) {
     return comparison.unproved != 0 ? Outcome::unproved : Outcome::right;
 }
 
+const Judged& judged_for(const Everything& everything, const Answer& answer) {
+    return *std::find_if(everything.judged.begin(), everything.judged.end(),
+                         [&](const Judged& one) { return one.name == answer.name; });
+}
+
+Diagnosis diagnosis_of(const Task& task, const Everything& everything) {
+    std::vector<Evidence> evidence;
+    for (const Answer& answer : task.answers()) {
+        const Judged& judged = judged_for(everything, answer);
+        Evidence one{
+            .name = answer.name, .shape = judged.shape, .got = answer.values, .allowed = judged.allowed};
+        one.want.reserve(judged.exact.size());
+        for (const Exact& exact : judged.exact)
+            one.want.push_back(static_cast<double>(exact));
+        evidence.push_back(std::move(one));
+    }
+    return diagnose(task.problem(), everything.bias_lowest, evidence);
+}
+
 }  // namespace
+
+bool Verdict::blind() const noexcept {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const TensorVerdict& tensor) { return !tensor.blind.empty(); });
+}
 
 std::string_view name_of(Outcome outcome) noexcept {
     switch (outcome) {
@@ -132,10 +191,10 @@ std::string_view name_of(Outcome outcome) noexcept {
     return "unknown";
 }
 
-std::expected<Verdict, Error> verdict_on(const Task& task) {
+std::expected<Verdict, Error> verdict_on(const Task& task, const VerdictOptions& options) {
     if (task.answers().empty())
         return std::unexpected(Error{Error::Code::nothing_to_judge, "", "the dump holds no answer tensor"});
-    auto everything = judge_all(task, false);
+    auto everything = judge_all(task, false, options);
     if (!everything) return std::unexpected(everything.error());
 
     Verdict verdict;
@@ -144,9 +203,7 @@ std::expected<Verdict, Error> verdict_on(const Task& task) {
     verdict.outcome = Outcome::right;
     std::size_t compared = 0;
     for (const Answer& answer : task.answers()) {
-        const auto found = std::find_if(everything->judged.begin(), everything->judged.end(),
-                                        [&](const Judged& one) { return one.name == answer.name; });
-        const Judged& judged = *found;
+        const Judged& judged = judged_for(*everything, answer);
         TensorVerdict tensor;
         tensor.name = answer.name;
         tensor.comparison = compare(judged, answer.values);
@@ -163,11 +220,12 @@ std::expected<Verdict, Error> verdict_on(const Task& task) {
     }
     if (compared == 0)
         return std::unexpected(Error{Error::Code::nothing_to_judge, "", "every answer tensor is empty"});
+    if (verdict.outcome == Outcome::wrong) verdict.diagnosis = diagnosis_of(task, *everything);
     return verdict;
 }
 
 std::expected<std::vector<Judged>, Error> expectation(const Task& task) {
-    auto everything = judge_all(task, true);
+    auto everything = judge_all(task, true, {});
     if (!everything) return std::unexpected(everything.error());
     return std::move(everything->judged);
 }

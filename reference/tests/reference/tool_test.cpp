@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <pugixml.hpp>
 
 #include <sys/wait.h>
 
@@ -35,9 +36,8 @@ class Tool : public ::testing::Test {
         int exit = -1;
         std::string out, err;
     };
-    Run run(const std::string& arguments) const {
-        const std::string command = std::string(ATTEST_REFERENCE_PROGRAM) + " " + arguments + " > " +
-                                    path("out") + " 2> " + path("err");
+    Run run(const std::string& arguments, const std::string& program = ATTEST_REFERENCE_PROGRAM) const {
+        const std::string command = program + " " + arguments + " > " + path("out") + " 2> " + path("err");
         const int status = std::system(command.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text(path("out")), text(path("err"))};
     }
@@ -141,6 +141,144 @@ TEST_F(Tool, JsonSaysWhatTheTableSays) {
     EXPECT_EQ(tensor["first_wrong"]["place"], (std::vector<int>{0, 0, 0, 0}));
     EXPECT_GT(tensor["worst"]["ratio"], 1000.0);
     EXPECT_EQ(run("check --json " + path("no/such/folder") + " " + path("right")).exit, 2);
+}
+
+TEST_F(Tool, WrongIsToldInFull) {
+    write("wrong", 3);
+    const Run one = run("check --json " + path("json") + " " + path("wrong"));
+    EXPECT_EQ(one.exit, 1);
+    for (const char* said : {"the worst at", "0x1.8p+1", "0x1p+1", "above 10000",
+                             "where: y: 1 of 1 elements wrong", "diagnosis: "})
+        EXPECT_NE(one.out.find(said), std::string::npos) << said << "\n" << one.out;
+    const auto json = nlohmann::json::parse(text(path("json")));
+    const auto& tensor = json[0]["tensors"][0];
+    EXPECT_EQ(tensor["worst_ten"].size(), 1U);
+    EXPECT_EQ(tensor["worst_ten"][0]["got_hex"], "0x1.8p+1");
+    EXPECT_EQ(tensor["histogram"].back()["elements"], 1);
+    EXPECT_EQ(json[0]["diagnosis"]["where"].size(), 1U);
+    // A right answer is told in a line, and in full where that is asked for.
+    write("right", 2);
+    EXPECT_EQ(run("check " + path("right")).out.find("the worst at"), std::string::npos);
+    EXPECT_NE(run("check -v " + path("right")).out.find("the worst at"), std::string::npos);
+}
+
+TEST_F(Tool, DiagnosisNamesADoubledAnswer) {
+    write("doubled", 4);
+    const Run one = run("check " + path("doubled"));
+    EXPECT_NE(one.out.find("diagnosis: matches: weights not divided by their sum"), std::string::npos)
+        << one.out;
+    EXPECT_NE(one.out.find("doubled"), std::string::npos) << one.out;
+}
+
+// Two equal keys: uniform weights are right, and so no bound could refuse them; but they do not apply. An
+// answer's error so large that a wrong kernel passes makes the case blind.
+TEST_F(Tool, BlindnessIsListedAndMayBeForbidden) {
+    write("sharp", 2);
+    EXPECT_EQ(run("check --forbid-blind " + path("sharp")).exit, 0);
+    const std::vector<float> q{1, 0}, k{1, 0, 0, 1}, v{1, 3}, y{1.66F};
+    const std::vector<dump::NewTensor> tensors{dump::make_tensor("q", {1, 1, 1, 2}, std::span(q)),
+                                               dump::make_tensor("k", {1, 1, 2, 2}, std::span(k)),
+                                               dump::make_tensor("v", {1, 1, 2, 1}, std::span(v)),
+                                               dump::make_tensor("y", {1, 1, 1, 1}, std::span(y))};
+    ASSERT_FALSE(dump::write_safetensors(path("blunt"), tensors,
+                                         {{"attest", "core"}, {"causal", "0"}, {"answer_error", "0.5"}}));
+    const Run listed = run("check " + path("blunt"));
+    EXPECT_EQ(listed.exit, 0) << listed.out;
+    EXPECT_NE(listed.out.find("blind to"), std::string::npos) << listed.out;
+    EXPECT_NE(listed.out.find("uniform weights"), std::string::npos) << listed.out;
+    const Run forbidden = run("check --forbid-blind --junit " + path("junit") + " " + path("blunt"));
+    EXPECT_EQ(forbidden.exit, 1);
+    EXPECT_NE(forbidden.err.find("Blind"), std::string::npos) << forbidden.err;
+    EXPECT_NE(text(path("junit")).find("type=\"blind\""), std::string::npos) << text(path("junit"));
+    // What is wrong is wrong first, and what can't be judged is worse than blind.
+    write("wrong", 3);
+    EXPECT_EQ(run("check --forbid-blind " + path("wrong")).exit, 1);
+    EXPECT_EQ(run("check --forbid-blind " + path("blunt") + " " + path("nowhere")).exit, 2);
+}
+
+TEST_F(Tool, JUnitHoldsACaseATensor) {
+    write("right", 2);
+    write("wrong", 3);
+    EXPECT_EQ(run("check --junit " + path("junit") + " " + path("right") + " " + path("wrong") + " " +
+                  path("nowhere"))
+                  .exit,
+              2);
+    pugi::xml_document document;
+    ASSERT_TRUE(document.load_file(path("junit").c_str()));
+    std::vector<std::string> suites;
+    for (const pugi::xml_node suite : document.child("testsuites"))
+        suites.push_back(std::string(suite.attribute("tests").value()) + suite.attribute("failures").value() +
+                         suite.attribute("errors").value());
+    EXPECT_EQ(suites, (std::vector<std::string>{"100", "110", "101"}));
+    const pugi::xml_node wrong = document.child("testsuites").first_child().next_sibling().child("testcase");
+    EXPECT_EQ(std::string(wrong.attribute("name").value()), "y");
+    EXPECT_NE(std::string(wrong.child("failure").attribute("message").value()).find("[0, 0, 0, 0]"),
+              std::string::npos);
+    EXPECT_EQ(run("check --junit " + path("no/such/folder") + " " + path("right")).exit, 2);
+}
+
+TEST_F(Tool, ThreadsChangeNothing) {
+    ATTEST_VECTORS_OR_SKIP(folder, "onnx/right");
+    const std::string file = "'" + (*folder / "attention_3d_gqa.safetensors").string() + "'";
+    const Run one = run("check -v --threads 1 " + file), three = run("check -v --threads 3 " + file);
+    EXPECT_EQ(one.exit, 0);
+    EXPECT_EQ(one.out, three.out);
+    EXPECT_EQ(run("check --threads 0 " + file).exit, 2);
+}
+
+// A second opinion that differs is the oracle's own fault: whatever the answer, no pass.
+TEST_F(Tool, ADisagreementIsThreeAndNeverAPass) {
+    write("right", 2);
+    write("wrong", 3);
+    for (const std::string name : {"right", "wrong"}) {
+        const Run one = run("check " + path(name), ATTEST_REFERENCE_PLANTED);
+        EXPECT_EQ(one.exit, 3) << one.out;
+        EXPECT_EQ(one.out, "");
+        EXPECT_NE(one.err.find("Disagreement"), std::string::npos) << one.err;
+    }
+    EXPECT_EQ(run("expect " + path("right"), ATTEST_REFERENCE_PLANTED).exit, 3);
+}
+
+// NumPy's vectors: none of them is a dump. Whatever they are, the exit is 2 and stdout empty.
+TEST_F(Tool, EveryNumpyFileIsTwoAndSaysWhy) {
+    ATTEST_VECTORS_OR_SKIP(folder, "npy");
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(*folder)) {
+        if (!entry.is_regular_file()) continue;
+        ++count;
+        const Run one = run("check '" + entry.path().string() + "'");
+        EXPECT_EQ(one.exit, 2) << entry.path();
+        EXPECT_EQ(one.out, "") << entry.path();
+        EXPECT_NE(one.err.find(entry.path().filename().string()), std::string::npos) << one.err;
+    }
+    EXPECT_GT(count, 80U);
+}
+
+// Every prefix of a good file, and every byte of its header changed: an answer or a refusal, never a crash,
+// and nothing on stdout but a verdict.
+TEST_F(Tool, DamagedDumpsAreRefusedOrJudged) {
+    write("good", 2);
+    const std::string good = text(path("good"));
+    const std::size_t header =
+        8 + static_cast<unsigned char>(good[0]) + 256U * static_cast<unsigned char>(good[1]);
+    std::vector<std::string> damaged;
+    for (std::size_t n = 0; n < good.size(); n += 23)
+        damaged.push_back(good.substr(0, n));
+    for (std::size_t n = 0; n < header; n += 5) {
+        damaged.push_back(good);
+        damaged.back()[n] = static_cast<char>(damaged.back()[n] ^ (n % 2 == 0 ? 0x80 : 1));
+    }
+    std::string names;
+    for (std::size_t n = 0; n < damaged.size(); ++n) {
+        std::ofstream(path("damaged" + std::to_string(n)), std::ios::binary) << damaged[n];
+        const Run one = run("check " + path("damaged" + std::to_string(n)));
+        EXPECT_TRUE(one.exit >= 0 && one.exit <= 2) << n << ": " << one.exit << one.err;
+        if (one.exit == 2) {
+            EXPECT_EQ(one.out, "") << n;
+            EXPECT_NE(one.err.find("damaged" + std::to_string(n)), std::string::npos) << one.err;
+        }
+    }
+    EXPECT_GT(damaged.size(), 60U);
 }
 
 TEST_F(Tool, ExpectPrintsAndWritesTheExactAnswer) {

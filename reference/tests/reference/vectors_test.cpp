@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,43 @@ TEST(Vectors, OnnxRightPasses) {
 TEST(Vectors, OnnxWrongIsRefused) {
     ATTEST_VECTORS_OR_SKIP(folder, "onnx/wrong");
     expect_all(*folder, Outcome::wrong, 22);
+}
+
+// CAUSE.txt tells what was wrong with each: "file <tab> cause + cause".
+TEST(Vectors, OnnxWrongIsDiagnosed) {
+    ATTEST_VECTORS_OR_SKIP(folder, "onnx/wrong");
+    const std::pair<std::string, std::string> words[] = {
+        {"GQA head map tile (h%Hkv)", "query heads mapped by h mod Hkv"},
+        {"3D reshape instead of transpose", "reshaped where they had to be transposed"},
+        {"softcap applied after mask/bias", "softcap after mask and bias"},
+        {"causal mask ignores past length (top-left)", "causal mask ignores the past (aligned top left)"},
+    };
+    std::ifstream causes(*folder / "CAUSE.txt");
+    std::string line;
+    int asked = 0, named = 0;
+    while (std::getline(causes, line)) {
+        const std::size_t tab = line.find('\t');
+        if (line.starts_with("#") || tab == std::string::npos) continue;
+        ++asked;
+        const Verdict verdict = verdict_of(*folder / (line.substr(0, tab) + ".safetensors"));
+        ASSERT_TRUE(verdict.diagnosis.complete) << line;
+        const std::string& said = verdict.diagnosis.explanations.front().cause;
+        bool good = true;
+        std::size_t parts = 0;
+        for (const auto& [theirs, ours] : words) {
+            if (line.find(theirs) == std::string::npos) continue;
+            ++parts;
+            good = good && said.find(ours) != std::string::npos;
+        }
+        // No more causes than there are, and each of them.
+        good =
+            good && parts > 0 && parts == 1 + static_cast<std::size_t>(said.find(" + ") != std::string::npos);
+        EXPECT_TRUE(good) << line << "\n  said: " << said;
+        named += good ? 1 : 0;
+    }
+    EXPECT_EQ(asked, 22);
+    EXPECT_EQ(named, 22);
+    std::printf("%d of %d causes named\n", named, asked);
 }
 
 TEST(Vectors, RopePasses) {

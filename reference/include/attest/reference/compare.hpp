@@ -3,6 +3,7 @@
 
 #include <attest/reference/judge.hpp>
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -23,6 +24,11 @@ struct Finding {
     double ratio = 0;
 };
 
+// The histogram of error / allowed: element n counts ratios up to kRatioEdges[n], the last one all above.
+inline constexpr std::array kRatioEdges{0.0, 1e-4, 1e-3, 0.01, 0.03,  0.1, 0.25,
+                                        0.5, 1.0,  2.0,  10.0, 100.0, 1e4};
+inline constexpr std::size_t kMostRanked = 10;
+
 // Comparison counts what was found. It holds when something was compared and nothing is wrong or unproved.
 struct Comparison {
     std::size_t compared = 0;
@@ -30,6 +36,9 @@ struct Comparison {
     std::size_t unproved = 0;  // elements without a bound
     Finding worst;             // the largest ratio: a wrong element's if there is one
     Finding first_wrong;       // the first wrong one in C order, when wrong > 0
+    std::vector<Finding>
+        ranked;  // the worst kMostRanked, the worst first: wrong ones before others, then by ratio
+    std::array<std::size_t, kRatioEdges.size() + 1> histogram{};  // of what has a bound
 
     [[nodiscard]] bool holds() const noexcept { return compared > 0 && wrong == 0 && unproved == 0; }
 };

@@ -8,6 +8,7 @@
 #include <attest/dump/file.hpp>
 #include <attest/reference/bank.hpp>
 #include <attest/reference/compare.hpp>
+#include <attest/reference/diagnosis.hpp>
 #include <attest/reference/judge.hpp>
 
 #include <expected>
@@ -79,10 +80,20 @@ struct Verdict {
     Outcome outcome = Outcome::unproved;
     std::vector<TensorVerdict> tensors;
     double disagreement = 0;
+    Diagnosis diagnosis;  // of a wrong answer
+
+    // Some answer's bound would have passed a wrong kernel that applies to it.
+    [[nodiscard]] bool blind() const noexcept;
 };
 
-// verdict_on judges every answer of a task; a task without answers is refused with nothing_to_judge.
-[[nodiscard]] std::expected<Verdict, Error> verdict_on(const Task& task);
+struct VerdictOptions {
+    unsigned threads = 1;
+    Progress* progress = nullptr;
+};
+
+// verdict_on judges every answer of a task; a task without answers is refused with nothing_to_judge. Beside
+// what the judge doubts itself, the last row alone must have the answer it has in its prefix.
+[[nodiscard]] std::expected<Verdict, Error> verdict_on(const Task& task, const VerdictOptions& options = {});
 
 // expectation gives what the answers should be: every answer tensor the kind has, whether the dump holds it
 // or not, but for the weights, which are formed only where the dump holds them.

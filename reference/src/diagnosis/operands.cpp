@@ -1,0 +1,205 @@
+#include "diagnosis/operands.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attest::reference::diagnosis {
+namespace {
+
+// [batch, rows, heads · width] read as [batch, heads, rows, width] though nothing was moved.
+void flatten(Block& block) {
+    Block told = block;
+    for (std::size_t b = 0; b < block.batch; ++b) {
+        double* out = block.at(b, 0, 0);
+        for (std::size_t r = 0; r < block.rows; ++r)
+            for (std::size_t h = 0; h < block.heads; ++h)
+                out = std::copy_n(told.at(b, h, r), block.width, out);
+    }
+}
+
+Block block_of(std::span<const double> values, std::size_t batch, std::size_t heads, std::size_t rows,
+               std::size_t width, bool flat) {
+    Block block{batch, heads, rows, width, {values.begin(), values.end()}};
+    if (flat && !block.data.empty()) flatten(block);
+    return block;
+}
+
+Block joined(const Block& first, const Block& second) {
+    Block all{second.batch, second.heads, first.rows + second.rows, second.width, {}};
+    all.data.reserve(first.data.size() + second.data.size());
+    const auto part = [&](const Block& block, std::size_t n) {
+        const auto begin = block.data.begin() + static_cast<std::ptrdiff_t>(n * block.rows * block.width);
+        all.data.insert(all.data.end(), begin, begin + static_cast<std::ptrdiff_t>(block.rows * block.width));
+    };
+    for (std::size_t n = 0; n < all.batch * all.heads; ++n) {
+        part(first, n);
+        part(second, n);
+    }
+    return all;
+}
+
+// Turns gives cosine and sine of pair i at a position; extended precision keeps far angles right.
+struct Wheel {
+    const Rope& rope;
+    const Turning& turning;
+    std::size_t width;  // rotated features
+    std::size_t exponent_width;
+
+    Wheel(const Rope& told, const Turning& how, std::size_t head_width)
+        : rope(told),
+          turning(how),
+          width(how.whole_head ? head_width / 2 * 2 : told.width),
+          exponent_width(how.by_head_width || how.whole_head ? head_width : told.width) {}
+
+    std::size_t pairs() const { return width / 2; }
+    std::pair<std::size_t, std::size_t> features(std::size_t pair) const {
+        const bool interleaved = (rope.pairs == RopePairs::interleaved) != turning.other_pairs;
+        if (interleaved) return {2 * pair, 2 * pair + 1};
+        return {pair, pair + width / 2};
+    }
+    std::pair<double, double> angle(std::size_t pair, std::int64_t position) const {
+        const long double exponent = static_cast<long double>((turning.exponent_halved ? 1 : 2) * pair) /
+                                     static_cast<long double>(exponent_width);
+        const auto base = static_cast<long double>(turning.base.value_or(rope.base));
+        const long double phi = static_cast<long double>(position) * std::pow(base, -exponent);
+        return {static_cast<double>(std::cos(phi)), static_cast<double>(std::sin(phi))};
+    }
+    void turn(double* features_of_head, std::size_t pair, double c, double s) const {
+        if (turning.crossed) std::swap(c, s);
+        if (turning.backwards) s = -s;
+        const auto [one, two] = features(pair);
+        for (int times = turning.twice ? 2 : 1; times > 0; --times) {
+            double &a = features_of_head[one], &b = features_of_head[two];
+            const double first = a * c - b * s;
+            b = a * s + b * c;
+            a = first;
+        }
+    }
+};
+
+void turn_block(Block& block, const Layer& layer, const Turning& turning) {
+    if (turning.off || block.data.empty()) return;
+    const Wheel wheel(layer.rope, turning, layer.head_width);
+    for (std::size_t r = 0; r < block.rows; ++r) {
+        const std::int64_t first = turning.from_zero ? 0 : static_cast<std::int64_t>(layer.first_position);
+        const std::int64_t position = first + static_cast<std::int64_t>(r) + turning.shift;
+        for (std::size_t pair = 0; pair < wheel.pairs(); ++pair) {
+            const auto [c, s] = wheel.angle(pair, position);
+            for (std::size_t n = 0; n < block.batch * block.heads; ++n)
+                wheel.turn(block.at(0, n, r), pair, c, s);
+        }
+    }
+}
+
+// The projection of x by a weight of `features` rows, [batch, length, features]. A transposed weight is the
+// same numbers read as [width, features]; only a square one can be.
+const std::vector<double>& project(const Layer& layer, std::span<const double> weight, bool transposed,
+                                   Projections& cache) {
+    std::vector<double>& result = cache[{weight.data(), transposed}];
+    if (!result.empty()) return result;
+    const std::size_t features = weight.size() / layer.width;
+    std::vector<double> turned;
+    if (transposed) {
+        turned.resize(weight.size());
+        for (std::size_t i = 0; i < features; ++i)
+            for (std::size_t j = 0; j < layer.width; ++j)
+                turned[i * layer.width + j] = weight[j * features + i];
+        weight = turned;
+    }
+    result.reserve(layer.batch * layer.length * features);
+    for (std::size_t row = 0; row < layer.batch * layer.length; ++row)
+        for (std::size_t i = 0; i < features; ++i)
+            result.push_back(
+                dot(weight.data() + i * layer.width, layer.x.data() + row * layer.width, layer.width));
+    return result;
+}
+
+Block split(const Layer& layer, const std::vector<double>& projected, std::size_t heads,
+            const Suspect& suspect, bool flat) {
+    const std::size_t features = heads * layer.head_width;
+    Block block{layer.batch, heads, layer.length, layer.head_width, std::vector<double>(projected.size())};
+    for (std::size_t b = 0; b < block.batch; ++b)
+        for (std::size_t t = 0; t < block.rows; ++t)
+            for (std::size_t h = 0; h < heads; ++h)
+                for (std::size_t f = 0; f < block.width; ++f) {
+                    const std::size_t feature =
+                        suspect.width_first ? f * heads + h : h * layer.head_width + f;
+                    block.at(b, h, t)[f] = projected[(b * layer.length + t) * features + feature];
+                }
+    if (flat && !block.data.empty()) flatten(block);
+    return block;
+}
+
+}  // namespace
+
+double dot(const double* a, const double* b, std::size_t count) {
+    double sums[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (std::size_t lane = 0; lane < 4; ++lane)
+            sums[lane] += a[i + lane] * b[i + lane];
+    for (; i < count; ++i)
+        sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+Operands operands_of(const Core& core, const Suspect& suspect) {
+    Operands operands;
+    operands.q = block_of(core.q, core.batch, core.heads, core.length, core.width, suspect.q_flat);
+    Block k = block_of(core.k, core.batch, core.kv_heads, core.keys, core.width, suspect.k_flat);
+    Block v = block_of(core.v, core.batch, core.kv_heads, core.keys, core.value_width, suspect.v_flat);
+    const Block past_k = block_of(core.past_k, core.batch, core.kv_heads, core.past, core.width, false);
+    const Block past_v = block_of(core.past_v, core.batch, core.kv_heads, core.past, core.value_width, false);
+    const bool behind = suspect.past == Past::behind;
+    operands.k = behind ? joined(k, past_k) : joined(past_k, k);
+    operands.v = behind ? joined(v, past_v) : joined(past_v, v);
+    if (suspect.keys_for_values) std::swap(operands.k, operands.v);
+    return operands;
+}
+
+Operands operands_of(const Layer& layer, const Suspect& suspect, Projections& cache) {
+    const std::span<const double> weights[] = {layer.wq, layer.wk, layer.wv};
+    const auto heads_of = [&](Projection from, bool transposed, std::size_t heads, bool flat) {
+        return split(layer, project(layer, weights[static_cast<std::size_t>(from)], transposed, cache), heads,
+                     suspect, flat);
+    };
+    Operands operands;
+    operands.q = heads_of(suspect.q_from, suspect.wq_transposed, layer.heads, suspect.q_flat);
+    operands.k = heads_of(suspect.k_from, suspect.wk_transposed, layer.kv_heads, suspect.k_flat);
+    operands.v = heads_of(suspect.v_from, suspect.wv_transposed, layer.kv_heads, suspect.v_flat);
+    turn_block(operands.q, layer, suspect.q_turning);
+    turn_block(operands.k, layer, suspect.k_turning);
+    if (suspect.values_turned) turn_block(operands.v, layer, Turning{});
+    return operands;
+}
+
+Block turned(const Rotary& rotary, const Turning& turning) {
+    Block block = block_of(rotary.x, rotary.batch, rotary.heads, rotary.length, rotary.width, false);
+    if (turning.off) return block;
+    const Wheel wheel(rotary.rope, turning, rotary.width);
+    const bool tables = !rotary.cosines.empty();
+    const std::size_t pairs = rotary.rope.width / 2;
+    for (std::size_t b = 0; b < rotary.batch; ++b)
+        for (std::size_t t = 0; t < rotary.length; ++t) {
+            const std::size_t n = b * rotary.length + t;
+            const bool told = !rotary.positions.empty() && !turning.from_zero;
+            const std::int64_t position =
+                (told ? rotary.positions[n] : static_cast<std::int64_t>(t)) + turning.shift;
+            for (std::size_t pair = 0; pair < (tables ? pairs : wheel.pairs()); ++pair) {
+                auto [c, s] = tables ? std::pair(1.0, 0.0) : wheel.angle(pair, position);
+                if (tables) {
+                    const std::int64_t row =
+                        rotary.table_rows != 0 ? position : static_cast<std::int64_t>(n) + turning.shift;
+                    const std::size_t at = static_cast<std::size_t>(row) * pairs + pair;
+                    if (row < 0 || at >= rotary.cosines.size()) continue;
+                    c = rotary.cosines[at];
+                    s = rotary.sines[at];
+                }
+                for (std::size_t h = 0; h < rotary.heads; ++h)
+                    wheel.turn(block.at(b, h, t), pair, c, s);
+            }
+        }
+    return block;
+}
+
+}  // namespace attest::reference::diagnosis
