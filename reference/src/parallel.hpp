@@ -13,6 +13,19 @@
 
 namespace attest::reference {
 
+// Threads that are joined however their owner ends (libc++ has no std::jthread yet).
+struct Helpers {
+    std::vector<std::thread> threads;
+
+    Helpers() = default;
+    Helpers(const Helpers&) = delete;
+    Helpers& operator=(const Helpers&) = delete;
+    ~Helpers() {
+        for (std::thread& thread : threads)
+            thread.join();
+    }
+};
+
 // parallel calls body(first, last) for parts of [0, count) until all is done, the caller's thread among those
 // that work. What a body throws is thrown here, once every thread has ended.
 template <class Body>
@@ -40,10 +53,11 @@ void parallel(std::size_t count, unsigned threads, const Body& body) {
         }
     };
     {
-        std::vector<std::jthread> helpers;
-        helpers.reserve(std::min<std::size_t>(threads, useful) - 1);
-        for (std::size_t n = helpers.capacity(); n > 0; --n)
-            helpers.emplace_back([&] {
+        Helpers helpers;
+        const std::size_t wanted = std::min<std::size_t>(threads, useful) - 1;
+        helpers.threads.reserve(wanted);
+        for (std::size_t n = 0; n < wanted; ++n)
+            helpers.threads.emplace_back([&] {
                 work();
                 // MPFR keeps constants a thread; they would outlive it.
                 mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);

@@ -8,7 +8,6 @@
 namespace attest::reference::diagnosis {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A fault may make a kernel's honest errors somewhat larger than the right kernel's.
 constexpr double kSlack = 4;
 

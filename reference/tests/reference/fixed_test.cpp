@@ -136,7 +136,7 @@ TEST(Fixed, CutDotsAreAsGoodAsReal) {
             exact += Real800(a[i]) * Real800(b[i]);
         const Fixed row = Fixed::cut_to<Real>(b.data(), 1, width, limbs_for<Real>());
         const auto got = cut_dot<Real>(Fixed::exact(a, width).row(0), row.row(0), width);
-        cut += row.row(0).cut ? 1 : 0;
+        cut += row.row(0).cut ? 1U : 0U;
         if (!got) {
             ++refused;
             continue;
