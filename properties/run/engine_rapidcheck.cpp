@@ -124,11 +124,14 @@ std::uint64_t seed_in_use(const EngineOptions& options) {
     return params_of(options, 1).seed;
 }
 
-void run_rapidcheck(const Law& law, Subject& subject, const EngineOptions& options, Record& record) {
-    const rc::detail::TestParams params =
-        params_of(options, options.cases != 0 ? options.cases : law.default_cases);
+namespace {
+
+void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& params,
+               const EngineOptions& options, Clock::time_point deadline, Record& record) {
     const rc::Gen<Drawn> generator = drawing(law.name, record, options.shrink_seconds);
     const auto property = [&] {
+        // Shrinking has a time of its own.
+        if (!record.failed && Clock::now() > deadline) return;
         const Drawn drawn = *generator;
         record.begin(drawn.one);
         const Verdict verdict = law.function(drawn.one, subject);
@@ -149,7 +152,22 @@ void run_rapidcheck(const Law& law, Subject& subject, const EngineOptions& optio
     if (result.match(failure) && !record.failed) {
         record.failing.set(record.running.text());
         record.verdict.set("the law threw: " + failure.description);
-        record.failed = true;
+        record.note_failure();
+    }
+}
+
+}  // namespace
+
+void run_rapidcheck(const Law& law, Subject& subject, const EngineOptions& options, Record& record) {
+    rc::detail::TestParams params =
+        params_of(options, options.cases != 0 ? options.cases : law.default_cases);
+    if (!(options.seconds > 0)) {
+        return run_round(law, subject, params, options, Clock::time_point::max(), record);
+    }
+    const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                          std::chrono::duration<double>(options.seconds));
+    for (; !record.failed && record.trouble.empty() && Clock::now() < deadline; ++params.seed) {
+        run_round(law, subject, params, options, deadline, record);
     }
 }
 

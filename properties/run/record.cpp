@@ -36,7 +36,7 @@ void Record::end(const Verdict& one) {
     if (one.kind == VerdictKind::fails) {
         failing.set(running.text());
         verdict.set(one.text());
-        failed = true;
+        note_failure();
         return;
     }
     if (failed) return;
@@ -60,6 +60,13 @@ void Record::end(const Verdict& one) {
         case VerdictKind::fails:
             break;
     }
+}
+
+void Record::note_failure() {
+    if (!failed) {
+        failed_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    failed = true;
 }
 
 SharedRecord::SharedRecord() {

@@ -45,6 +45,8 @@ struct Record {
     std::atomic<std::uint64_t> shrinks = 0;  // law calls after the first failure
     std::atomic<bool> failed = false;
     std::atomic<bool> finished = false;  // the child came to its end
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    double failed_seconds = 0;  // from the start to the first failure
     double worst = 0;
     SharedText<256> worst_place;
     SharedText<cases::kMaxTextBytes> running;  // the case being judged
@@ -58,6 +60,7 @@ struct Record {
 
     void begin(const cases::Case& one);
     void end(const Verdict& verdict);
+    void note_failure();
 };
 
 // A record in memory that forked children share. Throws std::runtime_error when there is none.

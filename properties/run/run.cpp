@@ -113,6 +113,8 @@ void conclude(Row& row, const Record& record, const Child& child, const RunOptio
         row.details.push_back(fmt::format("{}: {}", row.name, what));
         const std::string text =
             crashed && !record.running.empty() ? record.running.text() : record.failing.text();
+        row.counterexample = text;
+        row.failed_seconds = record.failed ? record.failed_seconds : child.seconds;
         if (text.empty()) return;
         row.details.push_back("the case:\n" + text);
         if (options.findings.empty()) return;

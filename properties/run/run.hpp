@@ -27,6 +27,9 @@ struct Row {
     double worst = 0;     // error / bound; 0: bits
     double seconds = 0;
     std::vector<std::string> details;  // printed below the table
+    // Of a case that failed, crashed or hung.
+    std::string counterexample;
+    double failed_seconds = 0;  // from the start to the first failure, shrinking left out
 };
 
 struct RunOptions {

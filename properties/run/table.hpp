@@ -19,6 +19,7 @@ class Table {
 
     void progress(const std::string& text);
     void add(const Row& row);
+    const std::vector<Row>& rows() const { return rows_; }
 
     // Prints the details of all rows, wrong ones last. The exit code: 2 when a row is unusable, 1 when one is
     // wrong or when there is none, else 0.

@@ -4,6 +4,7 @@
 
 #include "../run/ledger.hpp"
 #include "../run/planted.hpp"
+#include "../run/report.hpp"
 #include "../run/run.hpp"
 #include "../run/table.hpp"
 #include "../run/verify.hpp"
@@ -33,6 +34,7 @@ struct Arguments {
     std::vector<std::string> laws;
     std::vector<std::string> replay;
     std::string planted;
+    std::string report;
     std::vector<std::string> dumps;
     RunOptions run;
 };
@@ -102,7 +104,11 @@ int run_laws(const Arguments& arguments, const SubjectMaker& make) {
         table.add(arguments.must_refuse ? refuse_planted(*law, arguments.planted, run)
                                         : run_law(*law, make, run));
     }
-    return table.finish();
+    const int code = table.finish();
+    if (!arguments.report.empty() && !write_report(arguments.report, table.rows())) {
+        return complain("can't write " + arguments.report);
+    }
+    return code;
 }
 
 }  // namespace
@@ -122,6 +128,9 @@ int main(int argc, char** argv) {
     auto* const seed_option = app.add_option("--seed", seed, "seed of the drawing (default: the clock)");
     app.add_option("--replay", arguments.replay, "judge these case files, or all below these folders");
     app.add_option("--findings", arguments.run.findings, "folder for counterexamples")->capture_default_str();
+    app.add_option("--seconds", arguments.run.engine.seconds,
+                   "go on with further seeds until so much time is over (default: one round of cases)")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--shrink-seconds", arguments.run.engine.shrink_seconds,
                    "time for shrinking a counterexample");
     app.add_option("--stall-seconds", arguments.run.stall_seconds, "a case that takes longer is a hang");
@@ -129,6 +138,7 @@ int main(int argc, char** argv) {
     app.add_option("--planted", arguments.planted, "judge this module's planted bug, not the library");
     app.add_flag("--must-refuse", arguments.must_refuse,
                  "exit 0 only if the planted bug is refused by a small case");
+    app.add_option("--report", arguments.report, "write what came of each law to this file, JSON by line");
     app.add_flag("--verbose", arguments.run.verbose, "say what was vacuous, blind or worst");
     CLI::App* const verify_command =
         app.add_subcommand("verify", "prove the library right on all laws, the published fixture and dumps");
