@@ -101,7 +101,7 @@ void making_faults(Scene& scene) {
     const Outcome<std::unique_ptr<Layer>> layer = scene.subject.make_layer(spec);
     if (!scene.checks.equal("the layer on few positions", code_of(layer), "")) return;
     const std::uint64_t positions = geometry.rope.positions;
-    const std::array<CacheCall, 8> calls = {{
+    const std::array<CacheCall, 9> calls = {{
         {"ZeroBatchSize", 0, 1, 0},
         {"ZeroBatchSize", 0, 0, 0},
         {"ZeroCapacity", 1, 0, 0},
@@ -110,6 +110,8 @@ void making_faults(Scene& scene) {
         {"CapacityExceedsPositions", kHuge, 1, positions},
         {"CapacityExceedsPositions", 1, UINT64_MAX, 1},
         {"ElementCountOverflow", UINT64_MAX, 2, 0},
+        // A count that fits, of elements whose bytes do not.
+        {"ElementCountOverflow", kHuge, 1, 0},
     }};
     for (const CacheCall& call : calls) {
         as_predicted(

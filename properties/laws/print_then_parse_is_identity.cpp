@@ -3,6 +3,9 @@
 //
 // Kills a reader that drops or repairs what it does not understand: NaN payloads, −0, counts beyond 63 bits,
 // comments; a counterexample that would replay as another case.
+//
+// Stays although no planted bug needs it: it judges the case format, on which all others stand, and bugs are
+// planted into the library alone.
 
 #include "attest/properties/laws.hpp"
 

@@ -6,7 +6,10 @@
 
 #include "support.hpp"
 
+#include "attest/case/values.hpp"
+
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -70,6 +73,43 @@ void call_badly_in_every_way(Player& player) {
     }
 }
 
+// Updates of which the last number alone is refused.
+void update_badly(Player& player) {
+    Scene& scene = player.scene();
+    LayerTrack& layer = player.layer();
+    constexpr std::array tensors = {cases::Tensor::wq, cases::Tensor::wk, cases::Tensor::wv,
+                                    cases::Tensor::wo};
+    for (std::size_t i = 0; i < 4 && !scene.checks.failed(); ++i) {
+        const auto shape = cases::shape_of(layer.geometry, tensors[i]);
+        Array values(layer.nodes->weights[i].size(), 0.5);
+        if (!shape || values.empty()) return;
+        values.back() = std::numeric_limits<double>::quiet_NaN();
+        const World before = world_of(player);
+        const Outcome<void> done =
+            layer.layer->update(i, {.shape = {shape->sizes[0], shape->sizes[1]}, .values = values});
+        const std::string place = fmt::format("an update of weight {} whose last number is NaN", i);
+        as_predicted(scene.checks, scene.subject, place, code_of(done), {"NonFiniteUpdate"});
+        compare(player, before, place);
+    }
+}
+
+// An optimiser step that goes well for three weights and overflows in the fourth.
+void step_badly(Player& player) {
+    Scene& scene = player.scene();
+    LayerTrack& layer = player.layer();
+    std::array<Array, 4> gradients;
+    for (std::size_t i = 0; i < 4; ++i) {
+        gradients[i].assign(layer.nodes->weights[i].size(), 0.25);
+    }
+    if (gradients[3].empty()) return;
+    gradients[3].back() = largest_of(layer.geometry.type);
+    const World before = world_of(player);
+    const Outcome<void> done = layer.layer->adamw(gradients);
+    as_predicted(scene.checks, scene.subject, "an optimiser step that overflows", code_of(done),
+                 {"NonFiniteUpdate"});
+    compare(player, before, "an optimiser step that overflows");
+}
+
 }  // namespace
 
 Verdict refusal_changes_nothing(const cases::Case& one, Subject& subject) {
@@ -98,6 +138,8 @@ Verdict refusal_changes_nothing(const cases::Case& one, Subject& subject) {
         }
     }
     if (!checks.failed() && !player.stopped()) call_badly_in_every_way(player);
+    if (!checks.failed() && !player.stopped() && subject.can(Capability::update)) update_badly(player);
+    if (!checks.failed() && !player.stopped() && subject.can(Capability::adamw)) step_badly(player);
     return player.verdict("nothing was refused");
 }
 

@@ -40,6 +40,8 @@ std::string_view to_text(Capability capability) {
             return "layers made from a seed";
         case Capability::executors:
             return "executors";
+        case Capability::threads:
+            return "sessions in several threads";
     }
     return "unknown";
 }

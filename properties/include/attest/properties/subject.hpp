@@ -53,6 +53,7 @@ enum class Capability : std::uint8_t {
     same_bits,        // promises equal bits for cached and full prefix; without it only bounds apply
     seeded_geometry,  // Subject::make_seeded_layer
     executors,        // Subject::work_with: others than the calling thread may do the work
+    threads,          // sessions on one layer in several threads, each with a cache of its own
 };
 
 std::string_view to_text(Capability capability);
