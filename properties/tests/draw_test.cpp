@@ -133,6 +133,39 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
     }
 }
 
+// A case that no wrong kernel could fail is worth nothing, however many there are: one pair of features,
+// equal scores or values, one head, as many heads as rows, nothing but early positions.
+TEST(Draw, GivesCasesThatCanFail) {
+    constexpr unsigned kCases = 2000;
+    for (const std::string_view law :
+         {"inside_the_bound", "weights_are_probabilities", "positions_are_relative",
+          "cached_equals_full_prefix", "prefill_in_any_chunks_is_the_same"}) {
+        unsigned pairs = 0, rows = 0, heads = 0, groups = 0, values = 0, far = 0, apart = 0;
+        for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+            const cases::Case one = drawn(seed, law, static_cast<unsigned>(seed % 101));
+            const std::uint64_t count = cases::rows_needed(one);
+            const cases::Filling filling = one.values.filling;
+            pairs += one.rope.width >= 4 ? 1u : 0u;
+            rows += count >= 3 ? 1u : 0u;
+            heads += one.heads > 1 ? 1u : 0u;
+            groups += one.kv_heads > 1 && one.heads > one.kv_heads ? 1u : 0u;
+            apart += one.heads != count && one.head_width != count ? 1u : 0u;
+            values += filling != cases::Filling::equal && filling != cases::Filling::ones &&
+                              filling != cases::Filling::zeros
+                          ? 1u
+                          : 0u;
+            far += one.rope.first > 40 ? 1u : 0u;
+        }
+        EXPECT_GT(pairs, kCases / 4) << law;
+        EXPECT_GT(rows, kCases / 2) << law;
+        EXPECT_GT(heads, kCases / 2) << law;
+        EXPECT_GT(groups, kCases / 10) << law;
+        EXPECT_GT(apart, kCases / 2) << law;
+        EXPECT_GT(values, kCases / 2) << law;
+        EXPECT_GT(far, kCases / 20) << law;
+    }
+}
+
 TEST(Draw, IsMostlyGood) {
     unsigned good = 0;
     for (std::uint64_t seed = 0; seed < 1000; ++seed) {
