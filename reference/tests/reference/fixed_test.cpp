@@ -122,7 +122,7 @@ TEST(Fixed, CutDotsAreAsGoodAsReal) {
         const std::size_t width = 1 + numbers.next() % 40;
         const std::vector<double> a = draw_row(numbers, width, 24, 10);
         std::vector<Real> b;
-        for (const double value : draw_row(numbers, width, 53, 20))
+        for (const double value : draw_row(numbers, width, 53, 60))
             b.push_back(value == 0 ? Real(0) : Real(value) / 3);
         if (trial % 4 == 0 && width > 2) {
             // The sum all but cancels.
