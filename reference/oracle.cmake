@@ -127,9 +127,9 @@ if(ATTEST_BUILD_TESTS)
     attest_unit_test(
         reference_unit_test
         LABEL unit
-        SOURCES tests/reference/compare_test.cpp tests/reference/diagnosis_test.cpp tests/reference/model_test.cpp tests/reference/number_test.cpp
+        SOURCES tests/reference/compare_test.cpp tests/reference/diagnosis_test.cpp tests/reference/model_test.cpp tests/reference/number_test.cpp tests/reference/progress_test.cpp tools/progress.cpp
                 tests/reference/outward_test.cpp tests/reference/verdict_test.cpp tests/reference/visibility_test.cpp
-        LIBS attest_verdict attest_attack)
+        LIBS attest_verdict attest_attack attest_fmt)
     attest_unit_test(
         reference_oracle_test
         LABEL reference

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,9 @@ int main(int argc, char** argv) {
     try {
         return checking->parsed() ? check(options) : expect(file, out_path);
     } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "attest-reference: not enough memory\n");
+        return kUnusable;
+    } catch (const std::length_error&) {
         fmt::print(stderr, "attest-reference: not enough memory\n");
         return kUnusable;
     }

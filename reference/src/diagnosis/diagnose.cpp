@@ -27,7 +27,7 @@ class Search {
     // try_one gives what a suspect explains of the refused answers; `all` tells whether nothing is left over.
     std::optional<Explanation> try_one(const std::string& cause, const Suspect& suspect, bool& all) {
         ++tried_;
-        const Kernel kernel(problem_, suspect, bias_lowest_, cache_);
+        const Kernel kernel(problem_, suspect, bias_lowest_, stock_);
         Explanation explanation{.cause = cause, .tensors = {}, .worst_ratio = 0};
         all = true;
         bool explains_refused = false;
@@ -52,12 +52,12 @@ class Search {
     double bias_lowest_;
     std::vector<Yardstick> yardsticks_;
     std::vector<const Yardstick*> order_;
-    Projections cache_;
+    Stock stock_;
     std::size_t tried_ = 0;
 };
 
 // Pairs of a large problem take long to form; a single fault is by far the likelier.
-constexpr std::size_t kMostForPairs = std::size_t{1} << 20;
+constexpr std::size_t kMostForPairs = std::size_t{1} << 16;
 
 std::size_t size_of(const Problem& problem) {
     if (const auto* layer = std::get_if<Layer>(&problem))

@@ -59,7 +59,7 @@ std::optional<double> Yardstick::near(std::size_t index, double suspected) const
     return distance == 0 ? 0 : distance / measure;
 }
 
-Kernel::Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Projections& cache)
+Kernel::Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Stock& stock)
     : problem_(problem), suspect_(suspect), lowest_(bias_lowest) {
     if (const auto* rotary = std::get_if<Rotary>(&problem)) {
         turned_ = turned(*rotary, suspect.q_turning);
@@ -67,14 +67,14 @@ Kernel::Kernel(const Problem& problem, const Suspect& suspect, double bias_lowes
     }
     layer_ = std::get_if<Layer>(&problem);
     if (layer_ != nullptr) {
-        operands_ = operands_of(*layer_, suspect, cache);
+        operands_ = operands_of(*layer_, suspect, stock);
         core_ = {.batch = layer_->batch, .heads = layer_->heads, .kv_heads = layer_->kv_heads};
         core_.length = core_.keys = layer_->length;
         core_.width = core_.value_width = layer_->head_width;
         core_.causal = true;
     } else {
         core_ = std::get<Core>(problem);
-        operands_ = operands_of(core_, suspect);
+        operands_ = operands_of(core_, suspect, stock);
     }
     scale_ = suspect.scale.value_or(core_.scale.value_or(1 / std::sqrt(static_cast<double>(core_.width))));
     if (!suspect.y_flat) return;
@@ -166,7 +166,7 @@ double Kernel::score(const double* q, const double* k, double bias, bool hidden)
 }
 
 void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const {
-    const std::size_t columns = operands_.k.rows;
+    const std::size_t columns = operands_.k->rows;
     const std::size_t group = group_of(h), from = suspect_.batch_zero ? 0 : b;
     const bool all = suspect_.masking == Masking::scores_zeroed ||
                      suspect_.masking == Masking::after_softmax || suspect_.capping == Capping::over_hidden;
@@ -182,7 +182,7 @@ void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const
         const bool scored = seen || suspect_.masking == Masking::after_softmax;
         at.push_back(j);
         hidden.push_back(!seen);
-        scores.push_back(score(operands_.q.at(b, h, i), operands_.k.at(from, group, j), bias, !scored));
+        scores.push_back(score(operands_.q->at(b, h, i), operands_.k->at(from, group, j), bias, !scored));
     }
     if (suspect_.last_key_dropped && !at.empty()) {
         at.pop_back();
@@ -192,7 +192,7 @@ void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const
         double bias = 0;
         (void)sees(b, h, i, at.back(), bias);
         scores.back() =
-            score(operands_.q.at(b, h, i), operands_.k.at(from, group, at.back() - 1), bias, false);
+            score(operands_.q->at(b, h, i), operands_.k->at(from, group, at.back() - 1), bias, false);
     }
     if (suspect_.softmax == Softmax::uniform) std::fill(scores.begin(), scores.end(), 0);
     if (at.empty() && suspect_.unseeing != Unseeing::zero)
@@ -215,7 +215,7 @@ void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const
         std::size_t value_at = at[n];
         if (suspect_.stale_value && n + 1 == at.size() && value_at > 0) --value_at;
         row.weights[at[n]] = scores[n] / denominator;
-        const double* const v = operands_.v.at(from, group, value_at);
+        const double* const v = operands_.v->at(from, group, value_at);
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
             row.mixed[f] += row.weights[at[n]] * v[f];
     }
@@ -313,7 +313,7 @@ std::optional<double> Kernel::explains_y(const Yardstick& yardstick) const {
 std::optional<double> Kernel::explains_weights(const Yardstick& yardstick) const {
     Tally tally(yardstick);
     Row row;
-    const std::size_t columns = operands_.k.rows;
+    const std::size_t columns = operands_.k->rows;
     for (std::size_t b = 0; b < core_.batch; ++b)
         for (std::size_t h = 0; h < core_.heads; ++h)
             for (std::size_t i = 0; i < core_.length; ++i) {
@@ -335,8 +335,8 @@ std::optional<double> Kernel::explains(const Yardstick& yardstick) const {
     }
     if (name == "y") return explains_y(yardstick);
     if (name == "weights") return explains_weights(yardstick);
-    if (name == "keys" || name == "present_k") return compare_all(yardstick, operands_.k.data);
-    return compare_all(yardstick, operands_.v.data);
+    if (name == "keys" || name == "present_k") return compare_all(yardstick, operands_.k->data);
+    return compare_all(yardstick, operands_.v->data);
 }
 
 }  // namespace attest::reference::diagnosis

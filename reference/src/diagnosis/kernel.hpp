@@ -33,7 +33,7 @@ class Yardstick {
 
 class Kernel {
   public:
-    Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Projections& cache);
+    Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Stock& stock);
 
     // explains compares the suspect's answer with the evidence, the most wrong row first, and gives the worst
     // ratio, or nothing at the first element that differs.

@@ -94,7 +94,7 @@ void turn_block(Block& block, const Layer& layer, const Turning& turning) {
 // The projection of x by a weight of `features` rows, [batch, length, features]. A transposed weight is the
 // same numbers read as [width, features]; only a square one can be.
 const std::vector<double>& project(const Layer& layer, std::span<const double> weight, bool transposed,
-                                   Projections& cache) {
+                                   std::map<std::tuple<const double*, bool>, std::vector<double>>& cache) {
     std::vector<double>& result = cache[{weight.data(), transposed}];
     if (!result.empty()) return result;
     const std::size_t features = weight.size() / layer.width;
@@ -143,33 +143,73 @@ double dot(const double* a, const double* b, std::size_t count) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-Operands operands_of(const Core& core, const Suspect& suspect) {
-    Operands operands;
-    operands.q = block_of(core.q, core.batch, core.heads, core.length, core.width, suspect.q_flat);
-    Block k = block_of(core.k, core.batch, core.kv_heads, core.keys, core.width, suspect.k_flat);
-    Block v = block_of(core.v, core.batch, core.kv_heads, core.keys, core.value_width, suspect.v_flat);
-    const Block past_k = block_of(core.past_k, core.batch, core.kv_heads, core.past, core.width, false);
-    const Block past_v = block_of(core.past_v, core.batch, core.kv_heads, core.past, core.value_width, false);
+namespace {
+
+// shared gives the stock's block where the suspect has it as told, and makes its own where it has not.
+template <class Make>
+Shared shared(Shared& told, bool as_told, const Make& make) {
+    if (!as_told) return std::make_shared<const Block>(make());
+    if (!told) told = std::make_shared<const Block>(make());
+    return told;
+}
+
+}  // namespace
+
+Operands operands_of(const Core& core, const Suspect& suspect, Stock& stock) {
     const bool behind = suspect.past == Past::behind;
-    operands.k = behind ? joined(k, past_k) : joined(past_k, k);
-    operands.v = behind ? joined(v, past_v) : joined(past_v, v);
+    const auto with_past = [&](std::span<const double> past, std::span<const double> given, std::size_t width,
+                               bool flat) {
+        Block block = block_of(given, core.batch, core.kv_heads, core.keys, width, flat);
+        if (core.past == 0) return block;
+        const Block before = block_of(past, core.batch, core.kv_heads, core.past, width, false);
+        return behind ? joined(block, before) : joined(before, block);
+    };
+    Operands operands;
+    operands.q = shared(stock.q, !suspect.q_flat, [&] {
+        return block_of(core.q, core.batch, core.heads, core.length, core.width, suspect.q_flat);
+    });
+    operands.k = shared(stock.k, !suspect.k_flat && !behind,
+                        [&] { return with_past(core.past_k, core.k, core.width, suspect.k_flat); });
+    operands.v = shared(stock.v, !suspect.v_flat && !behind,
+                        [&] { return with_past(core.past_v, core.v, core.value_width, suspect.v_flat); });
     if (suspect.keys_for_values) std::swap(operands.k, operands.v);
     return operands;
 }
 
-Operands operands_of(const Layer& layer, const Suspect& suspect, Projections& cache) {
+Operands operands_of(const Layer& layer, const Suspect& suspect, Stock& stock) {
     const std::span<const double> weights[] = {layer.wq, layer.wk, layer.wv};
-    const auto heads_of = [&](Projection from, bool transposed, std::size_t heads, bool flat) {
-        return split(layer, project(layer, weights[static_cast<std::size_t>(from)], transposed, cache), heads,
-                     suspect, flat);
+    const auto heads_of = [&](Projection from, bool transposed, std::size_t heads, bool flat,
+                              const Turning& turning) {
+        Block block = split(
+            layer, project(layer, weights[static_cast<std::size_t>(from)], transposed, stock.projections),
+            heads, suspect, flat);
+        turn_block(block, layer, turning);
+        return block;
     };
+    const Turning still{.off = true};
+    const bool plain = !suspect.width_first;
     Operands operands;
-    operands.q = heads_of(suspect.q_from, suspect.wq_transposed, layer.heads, suspect.q_flat);
-    operands.k = heads_of(suspect.k_from, suspect.wk_transposed, layer.kv_heads, suspect.k_flat);
-    operands.v = heads_of(suspect.v_from, suspect.wv_transposed, layer.kv_heads, suspect.v_flat);
-    turn_block(operands.q, layer, suspect.q_turning);
-    turn_block(operands.k, layer, suspect.k_turning);
-    if (suspect.values_turned) turn_block(operands.v, layer, Turning{});
+    operands.q = shared(stock.q,
+                        plain && suspect.q_from == Projection::wq && !suspect.wq_transposed &&
+                            !suspect.q_flat && suspect.q_turning == Turning{},
+                        [&] {
+                            return heads_of(suspect.q_from, suspect.wq_transposed, layer.heads,
+                                            suspect.q_flat, suspect.q_turning);
+                        });
+    operands.k = shared(stock.k,
+                        plain && suspect.k_from == Projection::wk && !suspect.wk_transposed &&
+                            !suspect.k_flat && suspect.k_turning == Turning{},
+                        [&] {
+                            return heads_of(suspect.k_from, suspect.wk_transposed, layer.kv_heads,
+                                            suspect.k_flat, suspect.k_turning);
+                        });
+    operands.v = shared(stock.v,
+                        plain && suspect.v_from == Projection::wv && !suspect.wv_transposed &&
+                            !suspect.v_flat && !suspect.values_turned,
+                        [&] {
+                            return heads_of(suspect.v_from, suspect.wv_transposed, layer.kv_heads,
+                                            suspect.v_flat, suspect.values_turned ? Turning{} : still);
+                        });
     return operands;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -24,16 +25,22 @@ struct Block {
     }
 };
 
-// Projections keeps what a layer's weights make of its x, since most suspects project alike: [batch, length,
-// features], by weight and whether it was transposed.
-using Projections = std::map<std::tuple<const double*, bool>, std::vector<double>>;
+using Shared = std::shared_ptr<const Block>;
 
-struct Operands {
-    Block q, k, v;  // k and v with the past in front of the new ones, unless the suspect has it otherwise
+// Stock keeps what most suspects have in common, so that each costs only what it changes: the operands as
+// told, and what a layer's weights make of its x, [batch, length, features], by weight and whether it was
+// transposed.
+struct Stock {
+    Shared q, k, v;
+    std::map<std::tuple<const double*, bool>, std::vector<double>> projections{};
 };
 
-[[nodiscard]] Operands operands_of(const Core& core, const Suspect& suspect);
-[[nodiscard]] Operands operands_of(const Layer& layer, const Suspect& suspect, Projections& cache);
+struct Operands {
+    Shared q, k, v;  // k and v with the past in front of the new ones, unless the suspect has it otherwise
+};
+
+[[nodiscard]] Operands operands_of(const Core& core, const Suspect& suspect, Stock& stock);
+[[nodiscard]] Operands operands_of(const Layer& layer, const Suspect& suspect, Stock& stock);
 [[nodiscard]] Block turned(const Rotary& rotary, const Turning& turning);
 
 // dot gives Σ a·b in four lanes.

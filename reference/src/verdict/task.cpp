@@ -351,6 +351,21 @@ Maybe<Understood> understand_rotary(Metadata& metadata, Tensors& tensors) {
     return understood;
 }
 
+// An extent of 0 lets the others claim any size in a file that holds nothing: such a shape is not walked.
+const char* empty_input(const Understood& understood) {
+    const Task::Problem& problem = understood.problem;
+    if (const auto* layer = std::get_if<Layer>(&problem))
+        return layer->batch == 0 || layer->length == 0 ? "x" : nullptr;
+    if (const auto* core = std::get_if<Core>(&problem)) {
+        if (core->batch == 0 || core->heads == 0 || core->length == 0) return "q";
+        // Without a key the width of the values is claimed by the answer alone.
+        const bool has_y = !understood.answers.empty() && understood.answers.front().name == "y";
+        return core->keys + core->past == 0 && !has_y ? "v" : nullptr;
+    }
+    const auto& rotary = std::get<Rotary>(problem);
+    return rotary.batch == 0 || rotary.heads == 0 || rotary.length == 0 ? "x" : nullptr;
+}
+
 }  // namespace
 
 const char* Task::kind() const noexcept {
@@ -368,6 +383,9 @@ std::expected<Task, Error> task_of(const dump::File& file) {
     if (*kind == "core") understood = understand_core(metadata, tensors);
     if (*kind == "rotary") understood = understand_rotary(metadata, tensors);
     if (!understood) return std::unexpected(understood.error());
+    if (const char* const empty = empty_input(*understood))
+        return std::unexpected(
+            Error{Error::Code::nothing_to_judge, empty, "a problem without a batch, a head, a row or a key"});
     const Number answer =
         understood->answers.empty() ? understood->input_type : understood->answers.front().type;
     const auto arithmetic = arithmetic_in(metadata, answer);

@@ -194,6 +194,9 @@ std::string_view name_of(Outcome outcome) noexcept {
 std::expected<Verdict, Error> verdict_on(const Task& task, const VerdictOptions& options) {
     if (task.answers().empty())
         return std::unexpected(Error{Error::Code::nothing_to_judge, "", "the dump holds no answer tensor"});
+    if (std::all_of(task.answers().begin(), task.answers().end(),
+                    [](const Answer& answer) { return answer.values.empty(); }))
+        return std::unexpected(Error{Error::Code::nothing_to_judge, "", "every answer tensor is empty"});
     auto everything = judge_all(task, false, options);
     if (!everything) return std::unexpected(everything.error());
 
@@ -201,7 +204,6 @@ std::expected<Verdict, Error> verdict_on(const Task& task, const VerdictOptions&
     verdict.kind = task.kind();
     verdict.disagreement = everything->disagreement;
     verdict.outcome = Outcome::right;
-    std::size_t compared = 0;
     for (const Answer& answer : task.answers()) {
         const Judged& judged = judged_for(*everything, answer);
         TensorVerdict tensor;
@@ -213,13 +215,10 @@ std::expected<Verdict, Error> verdict_on(const Task& task, const VerdictOptions&
             ++tensor.tried;
             if (!trial.refused) tensor.blind.push_back(trial.wrong);
         }
-        compared += tensor.comparison.compared;
         if (tensor.outcome == Outcome::wrong || verdict.outcome == Outcome::right)
             verdict.outcome = tensor.outcome;
         verdict.tensors.push_back(std::move(tensor));
     }
-    if (compared == 0)
-        return std::unexpected(Error{Error::Code::nothing_to_judge, "", "every answer tensor is empty"});
     if (verdict.outcome == Outcome::wrong) verdict.diagnosis = diagnosis_of(task, *everything);
     return verdict;
 }

@@ -247,6 +247,71 @@ TEST(Verdict, NumbersThatTakePartMustBeFinite) {
     EXPECT_EQ(draft.refusal(), "wrong");
 }
 
+// An extent of 0 makes a tensor empty, whatever the others claim: nobody walks or allocates what they claim.
+TEST(Verdict, ShapesThatClaimAnySizeAreRefused) {
+    constexpr std::uint64_t kVast = std::uint64_t{1} << 40;
+    Draft draft = core_draft();
+    draft.put("q", {1, kVast, 0, 2}, {});
+    draft.put("y", {1, kVast, 0, 1}, {});
+    EXPECT_EQ(draft.refusal(), "NothingToJudge q");
+    draft = core_draft();
+    draft.put("q", {kVast, 1, 0, 2}, {});
+    draft.put("k", {kVast, 1, 0, 2}, {});
+    draft.put("v", {kVast, 1, 0, 2}, {});
+    draft.tensors.erase("y");
+    EXPECT_EQ(draft.refusal(), "NothingToJudge q");
+    draft = core_draft();
+    draft.put("k", {1, 1, 0, 2}, {});
+    draft.put("v", {1, 1, 0, kVast << 20}, {});
+    draft.put("weights", {1, 1, 1, 0}, {});
+    draft.tensors.erase("y");
+    EXPECT_EQ(draft.refusal(), "NothingToJudge v");
+    draft = layer_draft();
+    draft.put("x", {kVast, 0, 2}, {});
+    for (const char* name : {"y", "keys", "values", "weights"})
+        draft.tensors.erase(name);
+    EXPECT_EQ(draft.refusal(), "NothingToJudge x");
+    draft = rotary_draft();
+    draft.put("x", {kVast, 0, 2, 2}, {});
+    draft.put("y", {kVast, 0, 2, 2}, {});
+    EXPECT_EQ(draft.refusal(), "NothingToJudge x");
+}
+
+// Every value of every key of the dump format is understood by each kind of dump; one beside them is not.
+TEST(Verdict, EveryKeyAndValueIsUnderstood) {
+    const std::pair<const char*, std::vector<const char*>> keys[] = {
+        {"arithmetic", {"f64", "f32", "tf32", "f16", "bf16"}},
+        {"accumulate", {"f64", "f32", "tf32", "f16", "bf16"}},
+        {"softmax_precision", {"f64", "f32", "tf32", "f16", "bf16"}},
+        {"weights_type", {"f64", "f32", "tf32", "f16", "bf16"}},
+        {"weights_stored", {"before", "after"}},
+        {"summation", {"any", "blocked:16", "pairwise", "attest"}},
+        {"passes", {"any", "two_pass", "online", "online:4", "split", "split:2"}},
+        {"exponent", {"any", "e", "two"}},
+        {"scaled", {"any", "score", "q", "both"}},
+        {"exp_ulps", {"1", "0.5", "32"}},
+        {"rope_angles", {"exact", "f64", "f32"}},
+        {"rounding", {"nearest", "faithful"}},
+        {"subnormals", {"kept", "flushed"}},
+        {"answer_error", {"0", "1e-6"}},
+        {"source", {"", "anything at all"}},
+    };
+    for (const Draft& right : {layer_draft(), core_draft(), rotary_draft()})
+        for (const auto& [key, values] : keys) {
+            for (const char* value : values) {
+                Draft draft = right;
+                draft.metadata[key] = value;
+                const std::string verdict = draft.refusal();
+                EXPECT_TRUE(verdict == "right" || verdict == "wrong" || verdict == "unproved")
+                    << key << " = " << value << ": " << verdict;
+            }
+            if (std::string(key) == "source") continue;
+            Draft draft = right;
+            draft.metadata[key] = "never";
+            EXPECT_EQ(draft.refusal(), "BadValue " + std::string(key));
+        }
+}
+
 TEST(Verdict, WithoutABoundIsNoPass) {
     Draft draft = core_draft();
     draft.put("q", {1, 1, 1, 2}, {1e38F, 0});
