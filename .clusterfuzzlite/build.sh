@@ -23,17 +23,37 @@ cmake -S "$tree" -B "$WORK/attest-build" -G Ninja \
     -DATTEST_WARNINGS_AS_ERRORS=OFF
 cmake --build "$WORK/attest-build" --target fuzzers
 
+# The folders of corpus/ that a driver starts from; scripts/campaign/driver.py has the same.
+seed_folders() {
+    case "$1" in
+    case_bytes) find "$tree/corpus" -mindepth 1 -maxdepth 1 -type d ! -name '*_bytes' ! -name against_the_oracle | sort ;;
+    any_session)
+        for law in cached_equals_full_prefix snapshot_equals_projected_prefix reset_then_replay_is_identical \
+            refusal_changes_nothing retry_equals_never_failed update_or_rebuild_unbinds stale_ticket_is_refused \
+            commit_all_is_all_or_nothing copies_are_independent; do
+            printf '%s\n' "$tree/corpus/$law"
+        done
+        ;;
+    *) printf '%s\n' "$tree/corpus/$1" ;;
+    esac
+}
+
 for driver in "$WORK"/attest-build/bin/fuzz_*; do
     name=$(basename -- "$driver")
     cp "$driver" "$OUT/"
     case "$name" in
     *.dict) continue ;;
-    fuzz_case_bytes) seeds=("$tree"/corpus/*/*.case) ;;
-    *) seeds=("$tree/corpus/${name#fuzz_}"/*) ;;
     esac
-    rm -f "$OUT/${name}_seed_corpus.zip"
-    zip -q -j "$OUT/${name}_seed_corpus.zip" "${seeds[@]}"
-    options=$(printf '[libfuzzer]\nmax_len = 8192\ntimeout = 30\n')
+    # In the archive a name stands once, and two folders may hold the same.
+    rm -rf "$WORK/seeds" "$OUT/${name}_seed_corpus.zip"
+    mkdir "$WORK/seeds"
+    while IFS= read -r folder; do
+        for seed in "$folder"/*; do
+            cp "$seed" "$WORK/seeds/$(basename -- "$folder").$(basename -- "$seed")"
+        done
+    done < <(seed_folders "${name#fuzz_}")
+    (cd "$WORK/seeds" && zip -q -r "$OUT/${name}_seed_corpus.zip" .)
+    options=$(printf '[libfuzzer]\nmax_len = 8192\ntimeout = 25\nrss_limit_mb = 2560\n')
     [ ! -e "$driver.dict" ] || options=$(printf '%s\ndict = %s.dict\n' "$options" "$name")
     printf '%s\n' "$options" >"$OUT/$name.options"
 done

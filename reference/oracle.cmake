@@ -26,6 +26,7 @@ add_library(
     src/oracle/visibility.cpp)
 add_library(attest::reference ALIAS attest_reference)
 attest_target(attest_reference)
+attest_hot_under_fuzzers(attest_reference)
 target_include_directories(
     attest_reference
     PUBLIC include

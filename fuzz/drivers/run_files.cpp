@@ -9,7 +9,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes);
 
+// Engines call it once, before anything runs, where a driver has one.
+extern "C" [[gnu::weak]] int LLVMFuzzerInitialize(int* argc, char*** argv);
+
 int main(int argc, char** argv) {
+    if (LLVMFuzzerInitialize != nullptr) {
+        LLVMFuzzerInitialize(&argc, &argv);
+    }
     int run = 0, unreadable = 0;
     for (int position = 1; position < argc; ++position) {
         if (argv[position][0] == '-') {

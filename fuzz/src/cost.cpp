@@ -65,10 +65,16 @@ Cost cost_of(const cases::Case& one) {
     return cost;
 }
 
-bool affordable(const cases::Case& one, std::uint64_t multiplications_max) {
+bool usual(const cases::Case& one, const Budget& budget) {
+    // An entry of a table costs about as much as four multiplications under a sanitizer.
+    const Cost cost = cost_of(one);
+    return plus(cost.multiplications, times(4, cost.table_elements)) <= budget.usual;
+}
+
+bool affordable(const cases::Case& one, const Budget& budget) {
     const Cost cost = cost_of(one);
     return cost.elements <= kElementsMax && cost.table_elements <= kTableElementsMax &&
-           cost.multiplications <= multiplications_max && one.steps.size() <= 64;
+           cost.multiplications <= budget.multiplications && one.steps.size() <= budget.steps;
 }
 
 }  // namespace attest::fuzzing

@@ -18,8 +18,23 @@ struct Cost {
 // beyond cases::kMaxElements, a zero count) costs nothing: nobody may allocate it.
 Cost cost_of(const cases::Case& one);
 
+// What a driver may spend on one case. Laws that ask the oracle get smaller cases, sessions more steps. A
+// mutator mostly stays within what is usual: a large case shows seldom what a small one can't, and takes the
+// time of many.
+struct Budget {
+    std::uint64_t multiplications = 0;
+    std::uint64_t usual = multiplications;
+    std::size_t steps = 64;
+};
+
+inline constexpr Budget kForBits = {std::uint64_t{1} << 21, std::uint64_t{1} << 12};
+inline constexpr Budget kForTheOracle = {std::uint64_t{1} << 17, std::uint64_t{1} << 12};
+inline constexpr Budget kForSessions = {std::uint64_t{1} << 19, std::uint64_t{1} << 16, 400};
+
+// usual tells whether the case is of the size that mutants mostly have.
+bool usual(const cases::Case& one, const Budget& budget);
+
 // affordable tells whether a driver should run the case: some milliseconds, a few megabytes.
-// `multiplications_max` is smaller for laws that ask the oracle.
-bool affordable(const cases::Case& one, std::uint64_t multiplications_max);
+bool affordable(const cases::Case& one, const Budget& budget);
 
 }  // namespace attest::fuzzing

@@ -12,7 +12,7 @@ constexpr std::size_t kCheckSteps = 16;
 // libFuzzer takes every byte of this section as a counter (FuzzerExtraCounters.cpp); elsewhere it is an
 // ordinary array.
 [[gnu::section("__libfuzzer_extra_counters"),
-  gnu::used]] std::uint8_t counters_seen[kGaugeSteps + kCheckSteps];
+  gnu::used]] std::uint8_t counters_seen[kGaugeSteps + kCheckSteps + properties::States::kCount];
 
 }  // namespace
 
@@ -33,6 +33,13 @@ void record(const properties::Counters& counters) {
     }
     const auto checks = static_cast<std::size_t>(std::bit_width(counters.checks));
     counters_seen[kGaugeSteps + std::min(checks, kCheckSteps - 1)] = 1;
+    std::uint8_t* const states = counters_seen + kGaugeSteps + kCheckSteps;
+    const auto& words = counters.states.bits;
+    for (std::size_t word = 0; word < words.size(); ++word) {
+        for (std::uint64_t rest = words[word]; rest != 0; rest &= rest - 1) {
+            states[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))] = 1;
+        }
+    }
 }
 
 }  // namespace attest::fuzzing

@@ -1,5 +1,5 @@
-// Numbers as coverage: error / bound goes to libFuzzer as extra counters, so that it climbs toward the worst
-// numerics and not toward edges alone.
+// Numbers and states as coverage: error / bound, and the digests of the states a session went through, go to
+// libFuzzer as extra counters, so that it climbs toward the worst numerics and new states, not edges alone.
 #pragma once
 
 #include "attest/properties/verdict.hpp"

@@ -19,7 +19,11 @@ using MakeSubject = std::function<std::unique_ptr<properties::Subject>()>;
 // How a case ends.
 struct Ending {
     bool failed = false;  // a law fails, or the process died
+    std::string place;    // where the law fails; empty where the process died
     std::string text;     // of the verdict, or what the process died of
+
+    // Whether two failures look like one bug: both die, or both fail at the same place but for its numbers.
+    bool alike(const Ending& other) const;
 };
 
 // judge_apart runs a case through the law it names in a child process, which is killed after `seconds`.
@@ -32,8 +36,8 @@ struct Minimised {
     std::uint64_t tried = 0;
 };
 
-// minimise looks for the simplest case that still fails, until nothing simpler does or the time is over. It
-// gives nothing when `one` itself does not fail. The result's first comment says how it fails.
+// minimise looks for the simplest case that still fails alike, until nothing simpler does or the time is
+// over. It gives nothing when `one` itself does not fail. The result's first comment says how it fails.
 std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& make_subject,
                                   std::chrono::seconds time_limit);
 

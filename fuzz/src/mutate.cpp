@@ -6,9 +6,9 @@
 #include "attest/properties/draw.hpp"
 #include "attest/properties/laws.hpp"
 
-#include "cost.hpp"
 #include "edits.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -102,21 +102,34 @@ std::string fit(cases::Case one, std::size_t bytes_max) {
 
 }  // namespace
 
+bool Mutator::knows(std::string_view law) const {
+    return std::ranges::find(laws_, law) != laws_.end();
+}
+
 cases::Case Mutator::fresh(Random& random) const {
     RandomChoices choices(random);
-    return properties::draw(choices, law_, static_cast<unsigned>(random.between(5, 60)));
+    const std::string& law = laws_[random.position(laws_.size())];
+    const auto size = [&] { return static_cast<unsigned>(random.between(5, 60)); };
+    cases::Case one = properties::draw(choices, law, size());
+    // A session goes on where an ordinary case ends: with the steps of others, in the first one's geometry.
+    if (budget_.steps > kForBits.steps) {
+        for (std::uint64_t more = random.below(12); more > 0; --more) {
+            const cases::Case next = properties::draw(choices, law, size());
+            one.steps.insert(one.steps.end(), next.steps.begin(), next.steps.end());
+        }
+        one.steps.resize(std::min(one.steps.size(), budget_.steps));
+        cases::normalise(one);
+    }
+    return one;
 }
 
-cases::Case Mutator::read_or_draw(std::string_view text, Random& random) const {
-    auto parsed = cases::parse(text);
-    return parsed ? std::move(*parsed) : fresh(random);
-}
-
-std::optional<std::string> Mutator::finish(cases::Case one, std::size_t bytes_max) const {
-    one.law = law_;
+std::optional<std::string> Mutator::finish(Random& random, cases::Case one, std::size_t bytes_max) const {
+    if (!knows(one.law)) {
+        one.law = laws_[random.position(laws_.size())];
+    }
     one.comments.clear();
     cases::normalise(one);
-    if (!affordable(one, multiplications_max_)) {
+    if (!affordable(one, budget_) || (!usual(one, budget_) && !random.chance(1, 32))) {
         return std::nullopt;
     }
     std::string text = fit(std::move(one), bytes_max);
@@ -126,43 +139,61 @@ std::optional<std::string> Mutator::finish(cases::Case one, std::size_t bytes_ma
     return text;
 }
 
+void Mutator::edit(Random& random, cases::Case& one) const {
+    do {
+        apply_any(random, one);
+        cases::normalise(one);
+    } while (random.chance(1, 2));
+    // The same steps under another law are a new question.
+    if (laws_.size() > 1 && random.chance(1, 8)) {
+        one.law = laws_[random.position(laws_.size())];
+    }
+    if (random.chance(3, 4)) {
+        repair_geometry(random, one);
+    }
+    forget_expectations(random, one);
+}
+
 std::optional<std::string> Mutator::mutate(std::string_view text, std::size_t bytes_max,
                                            std::uint64_t seed) const {
     Random random(seed);
-    const bool readable = cases::parse(text).has_value();
-    const cases::Case parent = read_or_draw(text, random);
+    auto parsed = cases::parse(text);
+    const bool readable = parsed.has_value();
+    const cases::Case parent = readable ? std::move(*parsed) : fresh(random);
     if (!readable || random.chance(1, 200)) {
         // A fresh case as it was drawn: it is different enough.
-        if (auto child = finish(readable ? fresh(random) : parent, bytes_max)) {
+        if (auto child = finish(random, readable ? fresh(random) : parent, bytes_max)) {
             return child;
         }
     }
     // An edit may make a case too dear or change nothing; a few tries find another.
     constexpr unsigned kTries = 8;
-    const std::optional<std::string> before = finish(parent, bytes_max);
     for (unsigned attempt = 0; attempt < kTries; ++attempt) {
         cases::Case child = parent;
-        do {
-            apply_any(random, child);
-            cases::normalise(child);
-        } while (random.chance(1, 2));
-        if (random.chance(3, 4)) {
-            repair_geometry(random, child);
-        }
-        forget_expectations(random, child);
-        auto printed = finish(std::move(child), bytes_max);
-        if (printed && printed != before) {
+        edit(random, child);
+        auto printed = finish(random, std::move(child), bytes_max);
+        if (printed && *printed != text) {
             return printed;
         }
     }
-    return before ? before : finish(fresh(random), bytes_max);
+    // A large parent has large children; something else is tried.
+    for (unsigned attempt = 0; attempt < kTries; ++attempt) {
+        if (auto drawn = finish(random, fresh(random), bytes_max)) {
+            return drawn;
+        }
+    }
+    return finish(random, cases::Case{}, bytes_max);
 }
 
 std::optional<std::string> Mutator::cross(std::string_view left, std::string_view right,
                                           std::size_t bytes_max, std::uint64_t seed) const {
     Random random(seed);
-    cases::Case child = read_or_draw(left, random);
-    const cases::Case other = read_or_draw(right, random);
+    const auto read_or_draw = [&](std::string_view text) {
+        auto parsed = cases::parse(text);
+        return parsed ? std::move(*parsed) : fresh(random);
+    };
+    cases::Case child = read_or_draw(left);
+    const cases::Case other = read_or_draw(right);
     switch (random.below(5)) {
         case 0:
             child.values = other.values;
@@ -181,16 +212,22 @@ std::optional<std::string> Mutator::cross(std::string_view left, std::string_vie
     cases::normalise(child);
     repair_geometry(random, child);
     forget_expectations(random, child);
-    auto printed = finish(std::move(child), bytes_max);
+    auto printed = finish(random, std::move(child), bytes_max);
     return printed ? printed : mutate(left, bytes_max, random.next());
 }
 
 Mutator mutator_of(std::string_view law) {
-    constexpr std::uint64_t kForBits = std::uint64_t{1} << 18;
-    constexpr std::uint64_t kForTheOracle = std::uint64_t{1} << 17;
     const properties::Law* row = properties::find_law(law);
     const bool oracle = row != nullptr && row->kind == properties::LawKind::oracle;
-    return Mutator(std::string(law), oracle ? kForTheOracle : kForBits);
+    return Mutator({std::string(law)}, oracle ? kForTheOracle : kForBits);
+}
+
+Mutator session_mutator() {
+    return Mutator(
+        {"cached_equals_full_prefix", "snapshot_equals_projected_prefix", "reset_then_replay_is_identical",
+         "refusal_changes_nothing", "retry_equals_never_failed", "update_or_rebuild_unbinds",
+         "stale_ticket_is_refused", "commit_all_is_all_or_nothing", "copies_are_independent"},
+        kForSessions);
 }
 
 }  // namespace attest::fuzzing

@@ -6,6 +6,7 @@
 
 #include "attest/case/case.hpp"
 
+#include "cost.hpp"
 #include "random.hpp"
 
 #include <cstddef>
@@ -14,14 +15,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace attest::fuzzing {
 
 class Mutator {
   public:
-    // Every mutant carries `law` and costs at most `multiplications_max` (cost.hpp).
-    Mutator(std::string law, std::uint64_t multiplications_max)
-        : law_(std::move(law)), multiplications_max_(multiplications_max) {}
+    // Every mutant carries one of `laws`, its parent's where that is one of them, and is within `budget`.
+    Mutator(std::vector<std::string> laws, const Budget& budget) : laws_(std::move(laws)), budget_(budget) {}
 
     // mutate gives a text of at most `bytes_max`, or nothing if even a small case does not fit. Text that is
     // no case gives a fresh one, as the laws' own generator draws it.
@@ -31,18 +32,22 @@ class Mutator {
     std::optional<std::string> cross(std::string_view left, std::string_view right, std::size_t bytes_max,
                                      std::uint64_t seed) const;
 
-    std::uint64_t multiplications_max() const { return multiplications_max_; }
+    const Budget& budget() const { return budget_; }
+    bool knows(std::string_view law) const;
 
   private:
     cases::Case fresh(Random& random) const;
-    cases::Case read_or_draw(std::string_view text, Random& random) const;
-    std::optional<std::string> finish(cases::Case one, std::size_t bytes_max) const;
+    void edit(Random& random, cases::Case& one) const;
+    std::optional<std::string> finish(Random& random, cases::Case one, std::size_t bytes_max) const;
 
-    std::string law_;
-    std::uint64_t multiplications_max_;
+    std::vector<std::string> laws_;
+    Budget budget_;
 };
 
 // mutator_of gives the mutator that suits a law of the table: those that ask the oracle get smaller cases.
 Mutator mutator_of(std::string_view law);
+
+// session_mutator makes long lists of steps, for the laws that look at every step.
+Mutator session_mutator();
 
 }  // namespace attest::fuzzing

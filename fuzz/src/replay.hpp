@@ -32,8 +32,8 @@ struct ReplayCounts {
 };
 
 // replay prints one line a file. A folder stands for all files below it but those whose name starts with a
-// dot, in order of their names; a file in a folder called after a reader (case_bytes, npy_bytes …) is raw
-// bytes.
+// dot, in order of their names; a file in a folder called after a reader (case_bytes, npy_bytes …), or
+// against_the_oracle, is raw bytes.
 ReplayCounts replay(std::span<const std::string> paths, const ReplayOptions& options, std::ostream& out);
 
 }  // namespace attest::fuzzing

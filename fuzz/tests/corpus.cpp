@@ -10,7 +10,7 @@ std::vector<CorpusFile> corpus_cases() {
     std::vector<CorpusFile> files;
     for (const auto& folder : std::filesystem::directory_iterator(ATTEST_CORPUS_DIR)) {
         const std::string name = folder.path().filename().string();
-        if (!folder.is_directory() || name.ends_with("_bytes")) {
+        if (!folder.is_directory() || name.ends_with("_bytes") || name == "against_the_oracle") {
             continue;
         }
         for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
@@ -22,6 +22,14 @@ std::vector<CorpusFile> corpus_cases() {
     }
     std::ranges::sort(files, {}, &CorpusFile::path);
     return files;
+}
+
+std::uintmax_t corpus_bytes() {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(ATTEST_CORPUS_DIR)) {
+        bytes += entry.is_regular_file() ? entry.file_size() : 0;
+    }
+    return bytes;
 }
 
 }  // namespace attest::fuzzing

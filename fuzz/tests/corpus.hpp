@@ -1,6 +1,7 @@
 // The corpus as the tests see it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,7 +14,10 @@ struct CorpusFile {
     std::string text;
 };
 
-// corpus_cases reads every file of every folder that is not a reader's own (raw bytes), in order of names.
+// corpus_cases reads every file of every folder of cases (readers have raw bytes), in order of names.
 std::vector<CorpusFile> corpus_cases();
+
+// The bytes of all files of the corpus together.
+std::uintmax_t corpus_bytes();
 
 }  // namespace attest::fuzzing

@@ -2,6 +2,7 @@
 // here and not by somebody who relied on it.
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/case/rows.hpp"
 #include "attest/properties/laws.hpp"
 
 #include "corpus.hpp"
@@ -12,6 +13,8 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace attest::fuzzing {
 namespace {
@@ -51,6 +54,42 @@ TEST(Corpus, EveryFileIsACanonicalCaseOfItsFolder) {
         EXPECT_EQ(one->law, file.folder);
         EXPECT_TRUE(!one->comments.empty() && one->comments.front().size() >= 10)
             << "the first line says what is special";
+    }
+}
+
+// Rates of a campaign would mean little if its seeds were trivial.
+TEST(Corpus, TheMedianCaseHasEightFeaturesAndFourRows) {
+    std::vector<std::uint64_t> widths, rows;
+    for (const CorpusFile& file : corpus_cases()) {
+        const auto one = cases::parse(file.text);
+        ASSERT_TRUE(one) << file.path;
+        widths.push_back(one->width);
+        rows.push_back(cases::rows_needed(*one));
+    }
+    ASSERT_FALSE(rows.empty());
+    const auto median = [](std::vector<std::uint64_t>& values) {
+        std::ranges::sort(values);
+        return values[values.size() / 2];
+    };
+    EXPECT_GE(median(widths), 8U);
+    EXPECT_GE(median(rows), 4U);
+}
+
+// What a campaign keeps for itself may be large; what everybody clones may not.
+TEST(Corpus, IsSmallerThanTwoMegabytes) {
+    EXPECT_GT(corpus_bytes(), 10000U);
+    EXPECT_LT(corpus_bytes(), std::uintmax_t{2} << 20U);
+}
+
+// One case under two laws is two questions; the same question twice is one too many.
+TEST(Corpus, NoCaseStandsTwice) {
+    std::map<std::string, std::filesystem::path> seen;
+    for (const CorpusFile& file : corpus_cases()) {
+        auto one = cases::parse(file.text);
+        ASSERT_TRUE(one) << file.path;
+        one->comments.clear();
+        const auto [other, fresh] = seen.emplace(cases::print(*one), file.path);
+        EXPECT_TRUE(fresh) << file.path << " is " << other->second;
     }
 }
 

@@ -16,14 +16,14 @@ TEST(Cost, EveryCorpusCaseIsAffordable) {
     for (const CorpusFile& file : corpus_cases()) {
         const auto one = cases::parse(file.text);
         ASSERT_TRUE(one) << file.path;
-        EXPECT_TRUE(affordable(*one, mutator_of(file.folder).multiplications_max())) << file.path;
+        EXPECT_TRUE(affordable(*one, mutator_of(file.folder).budget())) << file.path;
     }
 }
 
 TEST(Cost, LargeCasesAreNot) {
     cases::Case one;
     one.steps.assign(4, cases::Step{});
-    const std::uint64_t most = std::uint64_t{1} << 18;
+    const Budget& most = kForBits;
     EXPECT_TRUE(affordable(one, most));
     cases::Case wide = one;
     wide.width = wide.head_width = 400;
@@ -47,14 +47,14 @@ TEST(Cost, WhatMustBeRefusedIsAffordable) {
         one.steps.assign(2, cases::Step{});
         cases::Case wide = one;
         wide.width = huge;
-        EXPECT_TRUE(affordable(wide, 1 << 16));
+        EXPECT_TRUE(affordable(wide, Budget{1 << 16}));
         cases::Case roomy = one;
         roomy.capacity = huge;
-        EXPECT_TRUE(affordable(roomy, 1 << 16));
+        EXPECT_TRUE(affordable(roomy, Budget{1 << 16}));
         cases::Case headless = one;
         headless.heads = 0;
         headless.head_width = huge;
-        EXPECT_TRUE(affordable(headless, 1 << 16));
+        EXPECT_TRUE(affordable(headless, Budget{1 << 16}));
     }
 }
 

@@ -52,7 +52,7 @@ std::string fault_of(const std::optional<std::string>& text, const Mutator& muta
     if (one->law != law) {
         return "of another law";
     }
-    return affordable(*one, mutator.multiplications_max()) ? "" : "too dear";
+    return affordable(*one, mutator.budget()) ? "" : "too dear";
 }
 
 // Starts over from `seed` now and then, so that mutants both near and far are seen.

@@ -117,6 +117,11 @@ function(attest_planted_bug name)
     # Whatever else the process has loaded, a module calls its own library, and shows its one symbol.
     target_link_options(planted_${name} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
     target_link_libraries(planted_${name} PRIVATE attest_subject attest)
+    if(NOT ATTEST_BUILD_TESTS)
+        # For fuzzers, which are only now and then held against them.
+        set_target_properties(planted_${name} planted_${name}_objects PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
+    endif()
 
     attest_test(
         NAME planted_${name}

@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// There where the program is built to measure coverage.
+extern "C" [[gnu::weak]] int __llvm_profile_write_file();
+
 namespace attest::properties {
 
 namespace {
@@ -48,7 +51,9 @@ Child run_child(const std::function<void()>& work, const Record& record, const R
     if (pid == 0) {
         work();
         std::fflush(nullptr);
-        // No destructors and no exit handlers: they belong to the parent.
+        // No destructors and no exit handlers: they belong to the parent. What was covered is the child's
+        // own, though.
+        if (__llvm_profile_write_file != nullptr) __llvm_profile_write_file();
         _exit(0);
     }
     std::uint64_t seen = 0;

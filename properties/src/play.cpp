@@ -101,6 +101,7 @@ bool Player::next() {
     if (step.verb != Verb::fail) armed_ = 0;
     ++position_;
     if (event_.idle) return true;
+    scene_.checks.visit(digest());
 
     const Prediction expected = event_.allocation_failed ? Prediction{"AllocationFailed"} : event_.prediction;
     as_predicted(scene_.checks, scene_.subject, event_.place(), event_.code, expected);
@@ -114,6 +115,28 @@ bool Player::next() {
         scene_.checks.equal(event_.place() + ": length", track->cache->length(), track->rows.size());
     }
     return !scene_.checks.failed();
+}
+
+std::uint64_t Player::digest() const {
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a (Fowler, Noll and Vo), over bytes and small numbers
+    const auto mix = [&hash](std::uint64_t part) { hash = (hash ^ part) * 0x100000001b3; };
+    mix(static_cast<std::uint64_t>(event_.step->verb));
+    for (const char c : event_.code) {
+        mix(static_cast<unsigned char>(c));
+    }
+    mix(static_cast<std::uint64_t>(current_->variant));
+    mix(std::min<std::uint64_t>(tickets_.size(), 3));
+    mix(std::min<std::uint64_t>(caches_.size(), 3));
+    const CacheTrack* const track = caches_.empty() ? nullptr : caches_[cache_number_].get();
+    if (track != nullptr) {
+        const std::uint64_t rows = track->rows.size();
+        mix(rows == track->cache->capacity() ? 3 : std::min<std::uint64_t>(rows, 2));
+        mix(track->current() ? 1 : 0);
+        mix(track->bound == current_ ? 1 : 0);
+        mix(std::min<std::uint64_t>(track->advances, 3));
+    }
+    // FNV's lowest bits mix least.
+    return hash >> 32;
 }
 
 void Player::play(const Step& step) {

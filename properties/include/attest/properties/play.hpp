@@ -138,6 +138,10 @@ class Player {
     std::unique_ptr<CacheTrack> make_track();
     std::shared_ptr<LayerTrack> make_variant(cases::Variant variant, std::string& code);
 
+    // What the step just played met, as a number: the call, its answer, and where cache, layer and tickets
+    // stand.
+    std::uint64_t digest() const;
+
     // Around every call to the subject: arms the failure and counts allocations.
     void begin();
     void end(std::string_view code);

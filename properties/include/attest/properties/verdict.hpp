@@ -1,6 +1,7 @@
 // What a law says about one case, and the comparators that laws share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,11 +19,21 @@ enum class VerdictKind : std::uint8_t {
 
 std::string_view to_text(VerdictKind kind);
 
+// States that a case went through, each a bit that its digest chooses. For engines that look for new ones.
+struct States {
+    static constexpr std::size_t kCount = 2048;
+    std::array<std::uint64_t, kCount / 64> bits = {};
+
+    void visit(std::uint64_t digest) { bits[digest / 64 % bits.size()] |= std::uint64_t{1} << (digest % 64); }
+    friend bool operator==(const States&, const States&) = default;
+};
+
 // Counters go up with every check, whatever the verdict.
 struct Counters {
     std::uint64_t checks = 0;  // comparisons made
     double worst = 0;          // largest error / allowed met so far; laws over bits leave it 0
     std::string worst_place;
+    States states;
     friend bool operator==(const Counters&, const Counters&) = default;
 };
 
@@ -77,6 +88,9 @@ class Checks {
     void count(std::uint64_t comparisons);
     void fail(std::string place, std::string got, std::string want, std::string allowed);
     void note_blind(std::string_view would_have_passed);
+
+    // visit notes a state that the subject was seen in.
+    void visit(std::uint64_t digest) { counters_.states.visit(digest); }
 
     // tested notes that the law's own claim was put to the test, not only what leads up to it.
     void tested() { ++tests_; }
