@@ -16,6 +16,7 @@ std::string progress_line(std::uint64_t done, std::uint64_t total, double second
     constexpr std::size_t kWidth = 30;
     // Before the first key is attended nothing is known.
     if (total == 0 || done == 0) return "reading and projecting";
+    if (done >= total) return "all keys attended, showing wrong kernels to the bound";
     const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
     const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
     const double left = part > 0 ? seconds * (1 - part) / part : 0;

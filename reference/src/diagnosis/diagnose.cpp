@@ -73,12 +73,17 @@ Diagnosis diagnose(const std::variant<Layer, Core, Rotary>& problem, double bias
                    const std::vector<Evidence>& evidence) {
     Diagnosis result;
     bool any_wrong = false;
+    std::vector<Explanation> moved_rows;
+    bool all_moved = true;
     for (const Evidence& one : evidence) {
         std::string pattern = pattern_of(one);
         if (pattern.empty()) continue;
         any_wrong = true;
         const std::string moved = displaced(one);
-        if (!moved.empty()) pattern += "; " + moved;
+        all_moved = all_moved && !moved.empty();
+        if (!moved.empty())
+            moved_rows.push_back(
+                {.cause = "rows out of place: " + moved, .tensors = {one.name}, .worst_ratio = 1});
         result.patterns.push_back(std::move(pattern));
     }
     if (!any_wrong) return result;
@@ -103,6 +108,8 @@ Diagnosis diagnose(const std::variant<Layer, Core, Rotary>& problem, double bias
                                             second.plant(first.plant({}, problem), problem), all);
                 if (found && all) whole.push_back(std::move(*found));
             }
+    // Rows that are other rows: what a stale slot or a lost index leaves.
+    if (whole.empty() && all_moved) whole = std::move(moved_rows);
     result.complete = !whole.empty();
     result.explanations = result.complete ? std::move(whole) : std::move(partial);
     result.tried = search.tried();

@@ -335,8 +335,14 @@ std::optional<double> Kernel::explains(const Yardstick& yardstick) const {
     }
     if (name == "y") return explains_y(yardstick);
     if (name == "weights") return explains_weights(yardstick);
-    if (name == "keys" || name == "present_k") return compare_all(yardstick, operands_.k->data);
-    return compare_all(yardstick, operands_.v->data);
+    const bool of_keys = name == "keys" || name == "present_k";
+    const Block& block = of_keys ? *operands_.k : *operands_.v;
+    if (of_keys ? suspect_.keys_laid_flat : suspect_.values_laid_flat) {
+        Block laid = block;
+        flatten(laid);
+        return compare_all(yardstick, laid.data);
+    }
+    return compare_all(yardstick, block.data);
 }
 
 }  // namespace attest::reference::diagnosis

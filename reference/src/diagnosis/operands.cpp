@@ -6,17 +6,6 @@
 namespace attest::reference::diagnosis {
 namespace {
 
-// [batch, rows, heads · width] read as [batch, heads, rows, width] though nothing was moved.
-void flatten(Block& block) {
-    Block told = block;
-    for (std::size_t b = 0; b < block.batch; ++b) {
-        double* out = block.at(b, 0, 0);
-        for (std::size_t r = 0; r < block.rows; ++r)
-            for (std::size_t h = 0; h < block.heads; ++h)
-                out = std::copy_n(told.at(b, h, r), block.width, out);
-    }
-}
-
 Block block_of(std::span<const double> values, std::size_t batch, std::size_t heads, std::size_t rows,
                std::size_t width, bool flat) {
     Block block{batch, heads, rows, width, {values.begin(), values.end()}};
@@ -131,6 +120,16 @@ Block split(const Layer& layer, const std::vector<double>& projected, std::size_
 }
 
 }  // namespace
+
+void flatten(Block& block) {
+    Block told = block;
+    for (std::size_t b = 0; b < block.batch; ++b) {
+        double* out = block.at(b, 0, 0);
+        for (std::size_t r = 0; r < block.rows; ++r)
+            for (std::size_t h = 0; h < block.heads; ++h)
+                out = std::copy_n(told.at(b, h, r), block.width, out);
+    }
+}
 
 double dot(const double* a, const double* b, std::size_t count) {
     double sums[4] = {};

@@ -43,6 +43,9 @@ struct Operands {
 [[nodiscard]] Operands operands_of(const Layer& layer, const Suspect& suspect, Stock& stock);
 [[nodiscard]] Block turned(const Rotary& rotary, const Turning& turning);
 
+// flatten lays [batch, rows, heads · width] where [batch, heads, rows, width] is read: nothing is transposed.
+void flatten(Block& block);
+
 // dot gives Σ a·b in four lanes.
 [[nodiscard]] double dot(const double* a, const double* b, std::size_t count);
 

@@ -60,6 +60,9 @@ struct Suspect {
     // [batch, rows, heads · width] taken for [batch, heads, rows, width] without moving anything.
     bool q_flat = false, k_flat = false, v_flat = false, y_flat = false;
 
+    // Keys and values handed over as [batch, rows, heads, width], though computed rightly.
+    bool keys_laid_flat = false, values_laid_flat = false;
+
     // Of a layer.
     Turning q_turning{}, k_turning{};
     bool values_turned = false;

@@ -114,10 +114,54 @@ TEST(Diagnosis, OfAnUnknownFaultGivesThePlaceAlone) {
 TEST(Diagnosis, FindsAStaleRow) {
     // Row 2 of head 1 of batch 0.
     const Diagnosis diagnosis = diagnosis_of([](NaiveLayer& n) { n.stale_row = 1 * 5 + 2; });
-    bool found = false;
-    for (const std::string& pattern : diagnosis.patterns)
-        found = found || pattern.find("row [0, 1, 2] holds what belongs to [0, 1, 1]") != std::string::npos;
-    EXPECT_TRUE(found);
+    ASSERT_EQ(diagnosis.patterns.size(), 2U);  // y saw it too
+    EXPECT_EQ(diagnosis.patterns[1],
+              "keys: 4 of 80 elements wrong, batch 0 alone, head 1 alone, row 2 alone");
+    EXPECT_EQ(cause_of(diagnosis), "nothing");
+}
+
+// What is right inside and wrong in the dump: y does not know of it.
+TEST(Diagnosis, OfAStageAloneSaysWhichFits) {
+    const auto keys_alone = [](const std::function<std::vector<double>(const NaiveLayer&)>& keys) {
+        const NaiveLayer right;
+        const auto judged = judge(right.problem(), Arithmetic::foreign(Number::f64));
+        EXPECT_TRUE(judged);
+        const std::vector<double> y = right.y(), got = keys(right);
+        std::vector<Evidence> evidence;
+        for (const Judged* one : {&judged->y, &judged->keys}) {
+            Evidence shown{.name = one->name,
+                           .shape = one->shape,
+                           .got = one == &judged->y ? y : got,
+                           .allowed = one->allowed};
+            for (const Exact& exact : one->exact)
+                shown.want.push_back(static_cast<double>(exact));
+            evidence.push_back(shown);
+        }
+        return cause_of(diagnose(right.problem(), 0, evidence));
+    };
+    EXPECT_EQ(keys_alone([](const NaiveLayer& n) {
+                  std::vector<double> laid;
+                  const std::vector<double> k = n.keys();
+                  for (std::size_t b = 0; b < 2; ++b)
+                      for (std::size_t t = 0; t < 5; ++t)
+                          for (std::size_t h = 0; h < 2; ++h)
+                              for (std::size_t f = 0; f < 4; ++f)
+                                  laid.push_back(k[((b * 2 + h) * 5 + t) * 4 + f]);
+                  return laid;
+              }),
+              "keys handed over as [batch, row, head, feature]");
+    EXPECT_EQ(keys_alone([](const NaiveLayer& n) {
+                  NaiveLayer other = n;
+                  other.other_pairs = true;
+                  return other.keys();
+              }),
+              "in part: the other pair convention");
+    EXPECT_EQ(keys_alone([](const NaiveLayer& n) {
+                  NaiveLayer other = n;
+                  other.stale_row = 7;
+                  return other.keys();
+              }),
+              "rows out of place: row [0, 1, 2] holds what belongs to [0, 1, 1]");
 }
 
 // No two suspects of the list carry one name, and there are as many as the documentation says.
