@@ -6,6 +6,7 @@ add_library(
     attest_reference STATIC
     src/arithmetic.cpp
     src/bank.cpp
+    src/bank/scene.cpp
     src/compare.cpp
     src/exact.cpp
     src/exact_digits.cpp
@@ -23,7 +24,10 @@ add_library(
     src/oracle/fixed.cpp
     src/oracle/oracle.cpp
     src/oracle/product.cpp
-    src/oracle/visibility.cpp)
+    src/oracle/visibility.cpp
+    src/rules/plain.cpp
+    src/rules/rules.cpp
+    src/rules/tolerance.cpp)
 add_library(attest::reference ALIAS attest_reference)
 attest_target(attest_reference)
 attest_hot_under_fuzzers(attest_reference)
@@ -41,6 +45,7 @@ add_library(
     src/diagnosis/kernel.cpp
     src/diagnosis/operands.cpp
     src/diagnosis/pattern.cpp
+    src/rules/table.cpp
     src/verdict/metadata.cpp
     src/verdict/task.cpp
     src/verdict/verdict.cpp)
@@ -55,7 +60,7 @@ if(ATTEST_BUILD_TESTS)
     find_package(CLI11 REQUIRED)
     find_package(nlohmann_json REQUIRED)
     find_package(pugixml REQUIRED)
-    attest_command_line(tools/attest_reference.cpp)
+    attest_command_line(tools/attest_reference.cpp tests/refusals/main.cpp)
     add_library(
         attest_reference_tool OBJECT
         tools/attest_reference.cpp
@@ -63,7 +68,8 @@ if(ATTEST_BUILD_TESTS)
         tools/json.cpp
         tools/junit.cpp
         tools/progress.cpp
-        tools/report.cpp)
+        tools/report.cpp
+        tools/rules.cpp)
     attest_target(attest_reference_tool)
     target_include_directories(attest_reference_tool PRIVATE src)
     target_link_libraries(
@@ -125,11 +131,23 @@ if(ATTEST_BUILD_TESTS)
     attest_target(attest-attack)
     target_link_libraries(attest-attack PRIVATE attest_attack)
 
+    # What published rules and the bound refuse, on normal decode steps: README.md's table.
+    add_executable(attest-refusals tests/refusals/main.cpp tests/refusals/refusals.cpp)
+    attest_target(attest-refusals)
+    target_include_directories(attest-refusals PRIVATE tests)
+    target_link_libraries(attest-refusals PRIVATE attest_verdict CLI11::CLI11 attest_fmt)
+    attest_test(NAME refusals LABEL reference COMMAND attest-refusals --lengths 128 --trials 2 --require)
+    attest_test(
+        NAME refusals_of_the_readme
+        LABEL long
+        COMMAND attest-refusals --lengths 128,1024,8192 --trials 24 --require --against
+                "${PROJECT_SOURCE_DIR}/README.md")
+
     attest_unit_test(
         reference_unit_test
         LABEL unit
         SOURCES tests/reference/compare_test.cpp tests/reference/diagnosis_test.cpp tests/reference/model_test.cpp tests/reference/number_test.cpp tests/reference/progress_test.cpp tools/progress.cpp
-                tests/reference/outward_test.cpp tests/reference/verdict_test.cpp tests/reference/visibility_test.cpp
+                tests/reference/outward_test.cpp tests/reference/rules_test.cpp tests/reference/verdict_test.cpp tests/reference/visibility_test.cpp
         LIBS attest_verdict attest_attack attest_fmt)
     attest_unit_test(
         reference_oracle_test

@@ -1,188 +1,80 @@
 #include <attest/reference/bank.hpp>
 
-#include "exact.hpp"
-#include "judge/core_operands.hpp"
-#include "judge/inputs.hpp"
-#include "oracle/product.hpp"
+#include "bank/scene.hpp"
 
-#include <array>
+#include <cmath>
 #include <functional>
+#include <map>
+#include <string>
 
 namespace attest::reference {
 namespace {
 
-constexpr std::array kAll{Wrong::zeros,
-                          Wrong::negated,
-                          Wrong::doubled,
-                          Wrong::uniform_weights,
-                          Wrong::unscaled_scores,
-                          Wrong::last_key_dropped,
-                          Wrong::one_stale_key,
-                          Wrong::frontier_off_by_one,
-                          Wrong::wrong_head_group,
-                          Wrong::position_off_by_one};
+// |a − b|, a hair below: the difference of two Exacts in long double.
+double distance(const Exact& a, const Exact& b) {
+    const auto wide = [](double x) { return static_cast<long double>(x); };
+    const long double difference = (wide(a.head) - wide(b.head)) + (wide(a.tail) - wide(b.tail));
+    return static_cast<double>(std::fabs(difference)) * (1 - 0x1p-40);
+}
 
-// Watch compares a wrong kernel's answers with the judged ones, element by element.
-class Watch {
+// The share of what is allowed by which the right kernel, run as the wrong ones are, may stray, and twice
+// which a wrong one must go further to be refused.
+constexpr double kShare = 0x1p-6;
+
+std::optional<Part> part_of(const Judged& judged) {
+    if (judged.name == "y") return Part::y;
+    if (judged.name == "keys") return Part::keys;
+    if (judged.name == "values") return Part::values;
+    if (judged.name == "weights") return Part::weights;
+    return std::nullopt;
+}
+
+// The kernels whose answer is the right one times a factor.
+std::optional<double> factor_of(Wrong wrong) {
+    if (wrong == Wrong::zeros) return 0.0;
+    if (wrong == Wrong::negated) return -1.0;
+    if (wrong == Wrong::doubled) return 2.0;
+    if (wrong == Wrong::weights_sum_to_1_01) return 1.01;
+    return std::nullopt;
+}
+
+Exact times(const Exact& exact, double factor) {
+    const long double product = static_cast<long double>(factor) * static_cast<long double>(exact.head);
+    const auto head = static_cast<double>(product);
+    return {head, static_cast<double>(product - static_cast<long double>(head)) + factor * exact.tail};
+}
+
+// Keep takes a whole answer.
+class Keep : public Sink {
   public:
-    explicit Watch(const Judged& judged) : judged_(judged) {}
+    explicit Keep(std::vector<Exact>& answer) : answer_(answer) {}
+    void see(std::size_t index, const Exact& value) override { answer_[index] = value; }
 
-    void see(std::size_t index, const Real& wrong) {
-        const Real exact = real_of<Real>(judged_.exact[index]);
-        const Real difference = abs(wrong - exact);
-        // Equal but for the last bits that an Exact holds, the smallest subnormals among them: this kernel is
-        // not wrong here.
-        if (difference <= (abs(wrong) + abs(exact)) * 0x1p-100 + 0x1p-1072) return;
+  private:
+    std::vector<Exact>& answer_;
+};
+
+// Watch compares a wrong kernel's answer with the judged one until an element is refused. An element that the
+// right kernel, run the same way, answers with the same bits is not wrong.
+class Watch : public Sink {
+  public:
+    Watch(const Judged& judged, const std::vector<Exact>& right) : judged_(judged), right_(right) {}
+
+    void see(std::size_t index, const Exact& value) override {
+        if (value == right_[index]) return;
         applies_ = true;
-        refused_ = refused_ || difference > judged_.allowed[index];
+        refused_ =
+            refused_ || distance(value, judged_.exact[index]) > judged_.allowed[index] * (1 + 2 * kShare);
     }
-    bool refused() const noexcept { return refused_; }
-
-    void conclude(Wrong wrong, std::vector<Trial>& trials) const {
-        if (applies_) trials.push_back({wrong, refused_});
-    }
+    bool settled() const override { return refused_; }
+    bool applies() const { return applies_; }
 
   private:
     const Judged& judged_;
+    const std::vector<Exact>& right_;
     bool applies_ = false;
     bool refused_ = false;
 };
-
-// The three that need no kernel.
-bool is_plain(Wrong wrong) noexcept {
-    return wrong == Wrong::zeros || wrong == Wrong::negated || wrong == Wrong::doubled;
-}
-
-Real plain(Wrong wrong, const Real& exact) {
-    if (wrong == Wrong::negated) return -exact;
-    if (wrong == Wrong::doubled) return 2 * exact;
-    return 0;
-}
-
-void try_plain(Wrong wrong, const Judged& judged, std::vector<Trial>& trials) {
-    Watch watch(judged);
-    for (std::size_t n = judged.exact.size(); n-- > 0 && !watch.refused();)
-        watch.see(n, plain(wrong, real_of<Real>(judged.exact[n])));
-    watch.conclude(wrong, trials);
-}
-
-// Wronged is one row as a wrong kernel attends it.
-struct Wronged {
-    std::vector<Real> weights;  // by column, one more than there are for a key past the end
-    std::vector<Real> mixed;
-};
-
-// attend_wrong attends one row as `wrong` would. `q` is the query, wrongly rotated already if that is the
-// fault.
-Wronged attend_wrong(const Attention<Real>& attention, Wrong wrong, const Real* q, std::size_t batch,
-                     std::size_t head, const Seen& seen) {
-    const std::size_t columns = attention.visibility->columns();
-    const std::size_t width = attention.q->width;
-    const std::size_t kv_heads = attention.k->heads;
-    const std::size_t group = wrong == Wrong::wrong_head_group ? head % kv_heads : attention.group_of(head);
-    const std::vector<Real> empty_key(width, Real(0)), empty_value(attention.v->width, Real(0));
-
-    std::vector<std::size_t> at = seen.columns;
-    if (wrong == Wrong::last_key_dropped && !at.empty()) at.pop_back();
-    if (wrong == Wrong::frontier_off_by_one) at.push_back(seen.columns.empty() ? 0 : seen.columns.back() + 1);
-
-    Wronged row;
-    row.weights.assign(columns + 1, Real(0));
-    row.mixed.assign(attention.v->width, Real(0));
-    if (at.empty()) return row;
-    std::vector<Real> scores;
-    for (std::size_t n = 0; n < at.size(); ++n) {
-        std::size_t key = at[n];
-        if (wrong == Wrong::one_stale_key && n + 1 == at.size() && key > 0) --key;
-        const Real* const k = key < columns ? attention.k->at(batch, group, key) : empty_key.data();
-        Real score = dot(q, k, width, Formulation::definition);
-        if (wrong != Wrong::unscaled_scores) score *= attention.scale;
-        if (attention.softcap) score = *attention.softcap * tanh(score / *attention.softcap);
-        if (n < seen.biases.size()) score += seen.biases[n];
-        scores.push_back(wrong == Wrong::uniform_weights ? Real(0) : score);
-    }
-    const Real maximum = *std::max_element(scores.begin(), scores.end());
-    Real denominator = 0;
-    for (Real& score : scores)
-        denominator += score = exp(score - maximum);
-    for (std::size_t n = 0; n < at.size(); ++n) {
-        const Real weight = scores[n] / denominator;
-        const Real* const v = at[n] < columns ? attention.v->at(batch, group, at[n]) : empty_value.data();
-        row.weights[at[n]] = weight;
-        for (std::size_t f = 0; f < row.mixed.size(); ++f)
-            row.mixed[f] += weight * v[f];
-    }
-    return row;
-}
-
-// What differs between a layer and attention alone: where a wrong kernel's query comes from, and what becomes
-// of the heads' mixes.
-struct Scene {
-    Attention<Real> attention;
-    const Judged* y = nullptr;
-    const Judged* weights = nullptr;  // null when not judged
-    std::function<const Real*(Wrong, std::size_t b, std::size_t h, std::size_t i)> query;
-    std::function<void(std::size_t b, std::size_t i, const std::vector<Wronged>&, Watch&)> watch_y;
-};
-
-void try_attention(const Scene& scene, Wrong wrong, bool with_position, Bank& bank) {
-    if (wrong == Wrong::position_off_by_one && !with_position) return;
-    const Heads<Real>& q = *scene.attention.q;
-    const std::size_t columns = scene.attention.visibility->columns();
-    Watch on_y(*scene.y);
-    std::optional<Watch> on_weights;
-    if (scene.weights != nullptr) on_weights.emplace(*scene.weights);
-    Seen seen;
-    for (std::size_t i = q.rows; i-- > 0;) {
-        if (on_y.refused() && (!on_weights || on_weights->refused())) break;
-        for (std::size_t b = 0; b < q.batch; ++b) {
-            std::vector<Wronged> heads;
-            for (std::size_t h = 0; h < q.heads; ++h) {
-                scene.attention.visibility->see(b, h, i, seen);
-                heads.push_back(
-                    attend_wrong(scene.attention, wrong, scene.query(wrong, b, h, i), b, h, seen));
-                if (!on_weights) continue;
-                const std::size_t first = ((b * q.heads + h) * q.rows + i) * columns;
-                for (std::size_t column = 0; column < columns; ++column)
-                    on_weights->see(first + column, heads.back().weights[column]);
-            }
-            if (!scene.y->exact.empty()) scene.watch_y(b, i, heads, on_y);
-        }
-    }
-    if (!scene.y->exact.empty()) on_y.conclude(wrong, bank.y);
-    if (on_weights) on_weights->conclude(wrong, bank.weights);
-}
-
-// Keys or values as a wrong cache holds them: the row before, the next head's, rotated one position too far.
-void try_cache(Wrong wrong, const Judged& judged, const Heads<Real>& heads, const Heads<Real>* turned_too_far,
-               std::size_t first_row, std::vector<Trial>& trials) {
-    Watch watch(judged);
-    const std::size_t rows = judged.shape[2];
-    for (std::size_t t = rows; t-- > 0 && !watch.refused();)
-        for (std::size_t b = 0; b < heads.batch; ++b)
-            for (std::size_t h = 0; h < heads.heads; ++h) {
-                const std::size_t row = first_row + t;
-                const Real* wronged = heads.at(b, h, row);
-                if (wrong == Wrong::one_stale_key && row > 0) wronged = heads.at(b, h, row - 1);
-                if (wrong == Wrong::wrong_head_group) wronged = heads.at(b, (h + 1) % heads.heads, row);
-                if (wrong == Wrong::position_off_by_one && turned_too_far != nullptr)
-                    wronged = turned_too_far->at(b, h, row);
-                for (std::size_t f = 0; f < heads.width; ++f)
-                    watch.see(((b * heads.heads + h) * rows + t) * heads.width + f, wronged[f]);
-            }
-    watch.conclude(wrong, trials);
-}
-
-void turn_all(Heads<Real>& heads, const Layer& layer, std::size_t first, std::int64_t shift) {
-    std::vector<std::int64_t> positions;
-    for (std::size_t t = 0; t < heads.rows; ++t)
-        positions.push_back(static_cast<std::int64_t>(layer.first_position + first + t) + shift);
-    const Turns<Real> turns = turn_by<Real>(layer.rope, positions, Formulation::definition);
-    for (std::size_t outer = 0; outer < heads.batch * heads.heads; ++outer)
-        for (std::size_t t = 0; t < heads.rows; ++t)
-            rotate(heads.data.data() + (outer * heads.rows + t) * heads.width, layer.rope,
-                   turns.cosines.data() + t * turns.pairs, turns.sines.data() + t * turns.pairs);
-}
 
 }  // namespace
 
@@ -208,94 +100,122 @@ std::string_view name_of(Wrong wrong) noexcept {
             return "wrong head group";
         case Wrong::position_off_by_one:
             return "position off by one";
+        case Wrong::scale_of_width_less_one:
+            return "scale 1/√(d−1)";
+        case Wrong::last_value_stale:
+            return "last value row stale";
+        case Wrong::weights_sum_to_1_01:
+            return "weights sum to 1.01";
     }
     return "unknown";
 }
 
-Bank try_bank(const Layer& layer, const LayerJudgement& judgement, const LayerOptions& options) {
-    const Rows rows = cut_rows(options.rows, layer.length);
-    const Rows kept{0, rows.first + rows.count};
-    const Matrix x(layer.x, layer.width);
-    const std::vector<Real> wo = to_reals<Real>(layer.wo);
-    Checked how{.formulation = Formulation::definition, .threads = options.threads};
-    const auto heads_of = [&](std::span<const double> w, std::size_t heads, Rows which) {
-        return project<Real>(x, layer.batch, layer.length, Matrix(w, layer.width), heads, layer.head_width,
-                             which, how);
-    };
-    Heads<Real> q = heads_of(layer.wq, layer.heads, rows), k = heads_of(layer.wk, layer.kv_heads, kept);
-    const Heads<Real> v = heads_of(layer.wv, layer.kv_heads, kept);
-    Heads<Real> q_too_far = q, k_too_far = k;
-    turn_all(q, layer, rows.first, 0);
-    turn_all(k, layer, 0, 0);
-    turn_all(q_too_far, layer, rows.first, 1);
-    turn_all(k_too_far, layer, 0, 1);
-    const Visibility visibility = Visibility::prefix(kept.count, rows.first, layer.length);
+struct WrongKernels::Scenes {
+    explicit Scenes(std::function<std::unique_ptr<Scene>(Digits)> maker, bool of_attention)
+        : make(std::move(maker)), attention(of_attention), scene(make(Digits::long_double)) {}
 
-    Scene scene;
-    scene.attention = {.q = &q,
-                       .k = &k,
-                       .v = &v,
-                       .scale = 1 / sqrt(Real(layer.head_width)),
-                       .softcap = std::nullopt,
-                       .visibility = &visibility};
-    scene.y = &judgement.y;
-    scene.weights = judgement.weights.exact.empty() ? nullptr : &judgement.weights;
-    scene.query = [&](Wrong wrong, std::size_t b, std::size_t h, std::size_t i) {
-        return (wrong == Wrong::position_off_by_one ? q_too_far : q).at(b, h, i);
-    };
-    scene.watch_y = [&](std::size_t b, std::size_t i, const std::vector<Wronged>& heads, Watch& watch) {
-        std::vector<Real> merged;
-        for (const Wronged& head : heads)
-            merged.insert(merged.end(), head.mixed.begin(), head.mixed.end());
-        for (std::size_t f = 0; f < layer.width && !watch.refused(); ++f)
-            watch.see(
-                (b * rows.count + i) * layer.width + f,
-                dot(wo.data() + f * merged.size(), merged.data(), merged.size(), Formulation::definition));
-    };
-
-    Bank bank;
-    for (const Wrong wrong : kAll) {
-        if (is_plain(wrong)) {
-            try_plain(wrong, judgement.y, bank.y);
-            try_plain(wrong, judgement.keys, bank.keys);
-            try_plain(wrong, judgement.values, bank.values);
-            try_plain(wrong, judgement.weights, bank.weights);
-            continue;
+    // right_of runs the right kernel once for each answer, in more digits where it strays.
+    const std::vector<Exact>& right_of(const Judged& judged, Part part) {
+        const auto found = right.find(judged.name);
+        if (found != right.end()) return found->second;
+        std::vector<Exact> answer = judged.exact;
+        Keep keep(answer);
+        if (!scene->play(std::nullopt, part, keep)) return right[judged.name] = std::move(answer);
+        bool strays = false;
+        for (std::size_t n = 0; n < answer.size(); ++n)
+            strays = strays || distance(answer[n], judged.exact[n]) > judged.allowed[n] * kShare;
+        if (strays && digits == Digits::long_double) {
+            digits = Digits::fifty;
+            scene = make(digits);
+            right.clear();
+            return right_of(judged, part);
         }
-        if (!judgement.y.exact.empty() || scene.weights != nullptr) try_attention(scene, wrong, true, bank);
-        if (!judgement.keys.exact.empty())
-            try_cache(wrong, judgement.keys, k, &k_too_far, rows.first, bank.keys);
-        if (!judgement.values.exact.empty())
-            try_cache(wrong, judgement.values, v, nullptr, rows.first, bank.values);
+        return right[judged.name] = std::move(answer);
     }
+
+    // play shows one wrong kernel's answer to the sink; false where it can't be formed.
+    bool play(Wrong wrong, const Judged& judged, Part part, Sink& sink) const {
+        if (const auto factor = factor_of(wrong)) {
+            // Keys, values and rotations know nothing of weights.
+            const bool weighs = attention && (part == Part::y || part == Part::weights);
+            if (wrong == Wrong::weights_sum_to_1_01 && !weighs) return false;
+            for (std::size_t n = judged.exact.size(); n-- > 0 && !sink.settled();)
+                sink.see(n, times(judged.exact[n], *factor));
+            return true;
+        }
+        return scene->play(wrong, part, sink);
+    }
+
+    // What a plain kernel is compared with is the exact answer itself.
+    const std::vector<Exact>& beside(Wrong wrong, const Judged& judged, Part part) {
+        return factor_of(wrong) ? judged.exact : right_of(judged, part);
+    }
+
+    std::function<std::unique_ptr<Scene>(Digits)> make;
+    bool attention;
+    Digits digits = Digits::long_double;
+    std::unique_ptr<Scene> scene;
+    std::map<std::string, std::vector<Exact>> right;
+};
+
+WrongKernels::WrongKernels(const Layer& layer, const LayerOptions& options)
+    : scenes_(std::make_unique<Scenes>(
+          [layer, options](Digits digits) { return scene_of(layer, options, digits); }, true)) {}
+WrongKernels::WrongKernels(const Core& core, double bias_lowest, const CoreOptions& options)
+    : scenes_(std::make_unique<Scenes>(
+          [core, bias_lowest, options](Digits digits) {
+              return scene_of(core, bias_lowest, options, digits);
+          },
+          true)) {}
+WrongKernels::WrongKernels(const Rotary& rotary)
+    : scenes_(std::make_unique<Scenes>([rotary](Digits) { return scene_of(rotary); }, false)) {}
+WrongKernels::WrongKernels(WrongKernels&&) noexcept = default;
+WrongKernels& WrongKernels::operator=(WrongKernels&&) noexcept = default;
+WrongKernels::~WrongKernels() = default;
+
+std::optional<std::vector<Exact>> WrongKernels::answer(Wrong wrong, const Judged& judged) const {
+    const auto part = part_of(judged);
+    if (!part) return std::nullopt;
+    const std::vector<Exact>& right = scenes_->beside(wrong, judged, *part);
+    std::vector<Exact> answer = judged.exact;
+    Keep keep(answer);
+    if (!scenes_->play(wrong, judged, *part, keep) || answer == right) return std::nullopt;
+    return answer;
+}
+
+std::optional<bool> WrongKernels::refused(Wrong wrong, const Judged& judged) const {
+    const auto part = part_of(judged);
+    if (!part) return std::nullopt;
+    Watch watch(judged, scenes_->beside(wrong, judged, *part));
+    if (!scenes_->play(wrong, judged, *part, watch) || !watch.applies()) return std::nullopt;
+    return watch.settled();
+}
+
+namespace {
+
+void try_all(const WrongKernels& kernels, const Judged& judged, std::vector<Trial>& trials) {
+    if (judged.exact.empty()) return;
+    for (std::size_t n = 0; n < kWrongInVerdicts; ++n)
+        if (const auto refused = kernels.refused(kWrong[n], judged)) trials.push_back({kWrong[n], *refused});
+}
+
+}  // namespace
+
+Bank try_bank(const Layer& layer, const LayerJudgement& judgement, const LayerOptions& options) {
+    const WrongKernels kernels(layer, options);
+    Bank bank;
+    try_all(kernels, judgement.y, bank.y);
+    try_all(kernels, judgement.keys, bank.keys);
+    try_all(kernels, judgement.values, bank.values);
+    try_all(kernels, judgement.weights, bank.weights);
     return bank;
 }
 
 Bank try_bank(const Core& core, const CoreJudgement& judgement, const CoreOptions& options) {
-    const Rows rows = cut_rows(options.rows, core.length);
-    const Visibility visibility = Visibility::of(core, judgement.bias_lowest).from_row(rows.first);
-    const CoreOperands<Real> operands(core, sources_of(core, rows), rows, visibility);
-    Scene scene;
-    scene.attention = operands.attention();
-    scene.y = &judgement.y;
-    scene.weights = judgement.weights.exact.empty() ? nullptr : &judgement.weights;
-    scene.query = [&](Wrong, std::size_t b, std::size_t h, std::size_t i) {
-        return scene.attention.q->at(b, h, i);
-    };
-    scene.watch_y = [&](std::size_t b, std::size_t i, const std::vector<Wronged>& heads, Watch& watch) {
-        for (std::size_t h = 0; h < heads.size(); ++h)
-            for (std::size_t f = 0; f < core.value_width; ++f)
-                watch.see(((b * core.heads + h) * rows.count + i) * core.value_width + f, heads[h].mixed[f]);
-    };
+    const WrongKernels kernels(core, judgement.bias_lowest, options);
     Bank bank;
-    for (const Wrong wrong : kAll) {
-        if (is_plain(wrong)) {
-            try_plain(wrong, judgement.y, bank.y);
-            try_plain(wrong, judgement.weights, bank.weights);
-        } else {
-            try_attention(scene, wrong, false, bank);
-        }
-    }
+    try_all(kernels, judgement.y, bank.y);
+    try_all(kernels, judgement.weights, bank.weights);
     return bank;
 }
 

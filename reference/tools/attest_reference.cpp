@@ -2,11 +2,14 @@
 //
 //   attest-reference check FILE...                  is every answer inside the error allowed to it?
 //   attest-reference expect FILE [-o OUT]           what the answers are exactly, and what they are allowed
+//   attest-reference rules FILE... [--json OUT]     which wrong kernels published rules and the bound refuse
+//   attest-reference bound FILE [--json OUT]        the bound as one pair, atol and rtol
 //
 // Exit: 0 right, 1 wrong (or blind, where that is forbidden), 2 unusable input or no bound, 3 the oracle
 // disagrees with itself.
 #include "check.hpp"
 #include "report.hpp"
+#include "rules.hpp"
 
 #include <attest/case/environment.hpp>
 #include <attest/dump/safetensors.hpp>
@@ -80,12 +83,22 @@ int main(int argc, char** argv) {
         app.add_subcommand("expect", "Print the exact answers and what they are allowed");
     expecting->add_option("FILE", file, "a dump; its answers, if any, are not read")->required();
     expecting->add_option("-o,--output", out_path, "write a safetensors file instead");
+    CLI::App* const ruling =
+        app.add_subcommand("rules", "Which wrong kernels would published rules and the bound refuse here?");
+    ruling->add_option("FILE", options.files, "dumps to try them on")->required();
+    ruling->add_option("--json", options.json_path, "write the tables here as JSON");
+    CLI::App* const bounding =
+        app.add_subcommand("bound", "The bound as one pair, atol and rtol, and what the pair is blind to");
+    bounding->add_option("FILE", file, "a dump; its answers, if any, are not read")->required();
+    bounding->add_option("--json", options.json_path, "write it here as JSON");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? kRight : kUnusable;
     }
     try {
+        if (ruling->parsed()) return rules(options.files, options.json_path);
+        if (bounding->parsed()) return bound(file, options.json_path);
         return checking->parsed() ? check(options) : expect(file, out_path);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr, "attest-reference: not enough memory\n");

@@ -118,9 +118,7 @@ std::expected<CoreJudgement, Error> judge(const Core& core, const Arithmetic& ar
     if (std::optional<Error> bad = check(core)) return std::unexpected(std::move(*bad));
     CoreOptions cut = options;
     cut.rows = cut_rows(options.rows, core.length);
-    double largest = format_of(arithmetic.arithmetic).largest;
-    if (core.bias_largest > 0) largest = std::min(largest, core.bias_largest);
-    const double lowest = -largest / 2;
+    const double lowest = lowest_bias(core, arithmetic);
     const Visibility visibility = Visibility::of(core, lowest);
     expect_keys(options.progress, core.batch * core.heads * cut.rows.count * (core.past + core.keys),
                 options.doubt);

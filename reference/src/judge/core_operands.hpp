@@ -3,12 +3,21 @@
 
 #include "oracle/oracle.hpp"
 
+#include <attest/reference/arithmetic.hpp>
 #include <attest/reference/problem.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 namespace attest::reference {
+
+// A bias at or below this hides its key: half of what the arithmetic or the bias's own type holds.
+inline double lowest_bias(const Core& core, const Arithmetic& arithmetic) noexcept {
+    double largest = format_of(arithmetic.arithmetic).largest;
+    if (core.bias_largest > 0) largest = std::min(largest, core.bias_largest);
+    return -largest / 2;
+}
 
 // Past and given keys (or values) one after the other, in doubles.
 inline std::vector<double> joined(const Core& core, std::span<const double> past,

@@ -302,6 +302,52 @@ TEST_F(Tool, ExpectPrintsAndWritesTheExactAnswer) {
     EXPECT_EQ(run("check " + path("outside")).exit, 1);
 }
 
+TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
+    write("right", 2);
+    const Run one = run("rules --json " + path("json") + " " + path("right"));
+    EXPECT_EQ(one.exit, 0) << one.err;
+    EXPECT_NE(one.out.find("ggml tests/test-backend-ops.cpp"), std::string::npos) << one.out;
+    const auto json = nlohmann::json::parse(text(path("json")));
+    ASSERT_EQ(json.size(), 1U);
+    const auto& rows = json[0]["tables"][0]["rows"];
+    ASSERT_EQ(rows.size(), 14U);
+    EXPECT_EQ(rows[0]["kernel"], "the dump's answer");
+    EXPECT_EQ(rows[0]["rules"]["bound"], "passes");
+    for (const auto& row : rows) {
+        if (row["kernel"] == "zeros") {
+            EXPECT_EQ(row["rules"]["vLLM"], "refuses");
+        }
+        if (row["kernel"] == "wrong head group") {
+            EXPECT_EQ(row["rules"]["vLLM"], "n/a");
+        }
+        if (row["kernel"] == "weights sum to 1.01") {
+            EXPECT_EQ(row["rules"]["vLLM"], "passes");
+            EXPECT_EQ(row["rules"]["bound"], "refuses");
+        }
+    }
+    EXPECT_EQ(run("rules " + path("nowhere")).exit, 2);
+    EXPECT_EQ(run("rules " + path("nowhere")).out, "");
+}
+
+TEST_F(Tool, BoundGivesAPairThatPasses) {
+    write("right", 2);
+    const Run one = run("bound --json " + path("json") + " " + path("right"));
+    EXPECT_EQ(one.exit, 0) << one.err;
+    EXPECT_NE(one.out.find("np.testing.assert_allclose(y, want, rtol="), std::string::npos) << one.out;
+    const auto json = nlohmann::json::parse(text(path("json")));
+    const double most =
+        json["tensors"][0]["atol"].get<double>() + 2 * json["tensors"][0]["rtol"].get<double>();
+    EXPECT_GT(most, 0);
+    EXPECT_LT(most, 1e-4);
+    // What the pair allows at the only element is its bound, rounded up.
+    EXPECT_EQ(run("expect " + path("right") + " -o " + path("expected.safetensors")).exit, 0);
+    const auto file = dump::read(path("expected.safetensors"));
+    ASSERT_TRUE(file);
+    EXPECT_GE(most, file->find("y_allowed")->number(0));
+    EXPECT_LE(most, file->find("y_allowed")->number(0) * 1.02);
+    EXPECT_EQ(run("bound " + path("nowhere")).exit, 2);
+}
+
 TEST_F(Tool, EveryMalformedSafetensorsIsTwoAndSaysWhy) {
     ATTEST_VECTORS_OR_SKIP(folder, "safetensors");
     std::ifstream expected(*folder / "EXPECT.txt");

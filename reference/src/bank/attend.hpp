@@ -1,0 +1,120 @@
+// One row as a wrong kernel attends it, in any number type.
+#pragma once
+
+#include "bank/scene.hpp"
+#include "oracle/visibility.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace attest::reference {
+
+// Rows of `width` features, by batch, head and row, in C order.
+template <class N>
+struct Grid {
+    std::size_t heads = 0, rows = 0, width = 0;
+    std::vector<N> data;
+
+    Grid() = default;
+    Grid(std::size_t batch, std::size_t h, std::size_t r, std::size_t w)
+        : heads(h), rows(r), width(w), data(batch * h * r * w) {}
+    std::size_t first(std::size_t b, std::size_t h, std::size_t r) const {
+        return ((b * heads + h) * rows + r) * width;
+    }
+    N* at(std::size_t b, std::size_t h, std::size_t r) { return data.data() + first(b, h, r); }
+    const N* at(std::size_t b, std::size_t h, std::size_t r) const { return data.data() + first(b, h, r); }
+};
+
+template <class N>
+N product_of(const N* a, const N* b, std::size_t count) {
+    N sums[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (std::size_t lane = 0; lane < 4; ++lane)
+            sums[lane] += a[i + lane] * b[i + lane];
+    for (; i < count; ++i)
+        sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Operated is attention's own part of a scene.
+template <class N>
+struct Operated {
+    std::size_t batch = 0;
+    Grid<N> q, k, v;
+    N scale = 0;
+    std::optional<N> softcap;
+    Visibility visibility;
+};
+
+// The key and the value a kernel reads for the n-th of the columns it sees.
+struct Read {
+    std::size_t key, value;
+};
+inline Read read_of(std::optional<Wrong> wrong, const std::vector<std::size_t>& at, std::size_t n) {
+    Read read{at[n], at[n]};
+    const bool newest = n + 1 == at.size() && at[n] > 0;
+    if (wrong == Wrong::one_stale_key && newest) --read.key;
+    if (wrong == Wrong::last_value_stale && newest) --read.value;
+    return read;
+}
+
+template <class N>
+N scale_of(const Operated<N>& operated, std::optional<Wrong> wrong) {
+    using std::sqrt;
+    if (wrong == Wrong::unscaled_scores) return 1;
+    if (wrong != Wrong::scale_of_width_less_one) return operated.scale;
+    const auto width = static_cast<double>(operated.q.width);
+    return operated.scale * N(sqrt(N(N(width) / N(width - 1))));
+}
+
+// Row is what a kernel makes of one query: weights by column, one more than there are for a key past the end.
+template <class N>
+struct WrongRow {
+    std::vector<N> weights, mixed;
+};
+
+// attend_wrong attends one row; columns past the end hold an empty slot's zeros.
+template <class N>
+void attend_wrong(const Operated<N>& operated, std::optional<Wrong> wrong, const N& scale, const N* q,
+                  std::size_t batch, std::size_t head, const Seen& seen, WrongRow<N>& row) {
+    using std::exp;
+    using std::tanh;
+    const std::size_t columns = operated.k.rows, width = operated.q.width;
+    const std::size_t kv_heads = operated.k.heads;
+    const std::size_t group =
+        wrong == Wrong::wrong_head_group ? head % kv_heads : head / (operated.q.heads / kv_heads);
+    const std::vector<N> empty(std::max(width, operated.v.width), N(0));
+
+    std::vector<std::size_t> at = seen.columns;
+    if (wrong == Wrong::last_key_dropped && !at.empty()) at.pop_back();
+    if (wrong == Wrong::frontier_off_by_one) at.push_back(seen.columns.empty() ? 0 : seen.columns.back() + 1);
+
+    row.weights.assign(columns + 1, N(0));
+    row.mixed.assign(operated.v.width, N(0));
+    if (at.empty()) return;
+    std::vector<N> scores;
+    for (std::size_t n = 0; n < at.size(); ++n) {
+        const std::size_t key = read_of(wrong, at, n).key;
+        const N* const k = key < columns ? operated.k.at(batch, group, key) : empty.data();
+        N score = product_of(q, k, width) * scale;
+        if (operated.softcap) score = *operated.softcap * N(tanh(N(score / *operated.softcap)));
+        if (n < seen.biases.size()) score += seen.biases[n];
+        scores.push_back(wrong == Wrong::uniform_weights ? N(0) : score);
+    }
+    const N maximum = *std::max_element(scores.begin(), scores.end());
+    N denominator = 0;
+    for (N& score : scores)
+        denominator += score = exp(N(score - maximum));
+    for (std::size_t n = 0; n < at.size(); ++n) {
+        const N weight = scores[n] / denominator;
+        const std::size_t value = read_of(wrong, at, n).value;
+        const N* const v = value < columns ? operated.v.at(batch, group, value) : empty.data();
+        row.weights[at[n]] = weight;
+        for (std::size_t f = 0; f < row.mixed.size(); ++f)
+            row.mixed[f] += weight * v[f];
+    }
+}
+
+}  // namespace attest::reference
