@@ -119,12 +119,16 @@ if(ATTEST_BUILD_TESTS)
             "CAUSE=query heads mapped by h mod Hkv" -P "${CMAKE_CURRENT_SOURCE_DIR}/examples/check.cmake")
 
     # The bound's attacker: kernels of every kind on a machine that errs as far as it may.
-    add_library(attest_attack STATIC tests/attack/attack.cpp tests/attack/kernel.cpp tests/attack/machine.cpp)
+    add_library(
+        attest_attack STATIC
+        tests/attack/attack.cpp
+        tests/attack/kernel.cpp
+        tests/attack/machine.cpp
+        tests/attack/row.cpp
+        tests/attack/setup.cpp
+        tests/attack/weaken.cpp)
     attest_target(attest_attack)
-    target_include_directories(
-        attest_attack
-        PRIVATE src
-        PUBLIC tests)
+    target_include_directories(attest_attack PUBLIC src tests)
     target_link_libraries(attest_attack PUBLIC attest_reference)
 
     add_executable(attest-attack tests/attack/main.cpp)
@@ -152,8 +156,16 @@ if(ATTEST_BUILD_TESTS)
     attest_unit_test(
         reference_oracle_test
         LABEL reference
-        SOURCES tests/reference/bound_test.cpp tests/reference/fixed_test.cpp tests/reference/oracle_test.cpp
+        SOURCES tests/reference/bound_test.cpp tests/reference/lengths_test.cpp tests/reference/fixed_test.cpp tests/reference/oracle_test.cpp
         LIBS attest_reference attest_attack)
+    attest_test(
+        NAME lengths_of_every_head
+        LABEL long
+        COMMAND reference_oracle_test --gtest_also_run_disabled_tests --gtest_filter=Lengths.DISABLED_OfEveryHead)
+    # 10^5 trials run in reference_oracle_test; these are 10^7, and every term of the bound weakened in turn.
+    attest_test(NAME attack_at_length LABEL long COMMAND attest-attack all 50000000 10000000)
+    attest_test(NAME attack_on_each_term LABEL long COMMAND attest-attack weaken 1 60
+                                                            "${PROJECT_SOURCE_DIR}/reference/PROOF.md")
     attest_unit_test(
         reference_vectors_test
         LABEL reference

@@ -1,5 +1,7 @@
 #include "bound/model.hpp"
 
+#include "bound/weaken.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -34,17 +36,19 @@ Counts count(const Arithmetic& told, bool narrow, bool odd_width) noexcept {
             counts.q = 2, counts.s = 5;
             break;
     }
-    if (narrow || told.scaled == Scaled::any) counts.s += 1;
-    if (odd_width) counts.s += 1;
-    counts.a = told.exponent == Exponent::e ? 1 : 3;
-    counts.z = told.exponent == Exponent::e ? 0 : 2;
-    counts.w = own ? 0 : 1;
-    counts.o = own ? 1 : 3;
-    if (narrow) counts.o += 2;
+    counts.q = weak(Term::count_q, counts.q);
+    counts.s = weak(Term::count_s, counts.s);
+    if (narrow || told.scaled == Scaled::any) counts.s += weak(Term::count_s_store, std::uint64_t{1});
+    if (odd_width) counts.s += weak(Term::count_s_width, std::uint64_t{1});
+    counts.a = weak(Term::count_a, std::uint64_t{told.exponent == Exponent::e ? 1U : 3U});
+    counts.z = weak(Term::count_z, std::uint64_t{told.exponent == Exponent::e ? 0U : 2U});
+    counts.w = weak(Term::count_w, std::uint64_t{own ? 0U : 1U});
+    counts.o = weak(Term::count_o, std::uint64_t{own ? 1U : 3U});
+    if (narrow) counts.o += weak(Term::count_o_store, std::uint64_t{2});
     const bool split = told.passes.kind == Passes::Kind::split || told.passes.kind == Passes::Kind::any;
     if (split) {
-        counts.w += 1;
-        counts.o += 2;
+        counts.w += weak(Term::count_w_split, std::uint64_t{1});
+        counts.o += weak(Term::count_o_split, std::uint64_t{2});
     }
     return counts;
 }
@@ -85,17 +89,19 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
     } else {
         exp_floor_ = Upper(softmax.normal);
     }
-    exp_floor_ = larger(exp_floor_, omega_);
+    exp_floor_ = weak(Term::exp_floor, larger(exp_floor_, omega_));
 
     const bool narrow = !contains(told_.arithmetic, told_.accumulate);
     store_rounds_ = narrow;
     counts_ = count(told_, narrow, !holds(told_.arithmetic, static_cast<double>(head_width)));
 
-    exp_error_ = Upper(2.0) * unit_softmax_ * Upper(told_.exp_ulps);
+    const Upper exp_error = Upper(2.0) * unit_softmax_ * Upper(told_.exp_ulps);
+    exp_error_ = weak(Term::exp_relative, exp_error);
     // A tanh in softmax_precision, then held in what is stored. Made of exps it is exact only absolutely: a
     // quotient of two sums of exps, each within e, and six roundings (PROOF §2.3).
-    tanh_error_ = exp_error_ + (contains(told_.arithmetic, told_.softmax_precision) ? Upper() : unit_);
-    tanh_floor_ = Upper(2.0) * exp_error_ + Upper(8.0) * unit_softmax_;
+    tanh_error_ = weak(Term::softcap_relative,
+                       exp_error + (contains(told_.arithmetic, told_.softmax_precision) ? Upper() : unit_));
+    tanh_floor_ = weak(Term::softcap_absolute, Upper(2.0) * exp_error + Upper(8.0) * unit_softmax_);
 
     largest_stored_ = stored.largest;
     largest_accumulated_ = accumulate.largest;
@@ -134,10 +140,11 @@ std::uint64_t Model::sum_height(std::uint64_t seen, std::uint64_t last, std::uin
 
 std::uint64_t Model::dot_height(std::uint64_t terms) const noexcept {
     if (terms <= 1) return 0;
-    if (told_.summation.kind != Summation::Kind::attest) return sum_height(terms, terms, terms);
+    if (told_.summation.kind != Summation::Kind::attest)
+        return weak(Term::height_dot, sum_height(terms, terms, terms));
     // Term i goes to lane i mod L, lanes are folded in halves.
     const std::uint64_t lanes = told_.accumulate == Number::f64 ? 8 : 16;
-    return divided_up(terms, lanes) - 1 + log2_up(std::min(terms, lanes));
+    return weak(Term::height_dot, divided_up(terms, lanes) - 1 + log2_up(std::min(terms, lanes)));
 }
 
 std::uint64_t Model::position_height(const Span& span) const noexcept {
@@ -147,7 +154,7 @@ std::uint64_t Model::position_height(const Span& span) const noexcept {
     switch (told_.passes.kind) {
         case Passes::Kind::any:
             // Perhaps partials, of which nothing is known: any tree, and one addition for the merge.
-            return unknown + 1;
+            return unknown + weak(Term::height_split, std::uint64_t{1});
         case Passes::Kind::two_pass:
             return sum_height(span.seen, span.last, span.total);
         case Passes::Kind::online: {
@@ -158,9 +165,10 @@ std::uint64_t Model::position_height(const Span& span) const noexcept {
             return std::min(unknown, inside + blocks - 1);
         }
         case Passes::Kind::split: {
-            if (size == 0 || told_.summation.kind == Summation::Kind::any) return unknown + 1;
+            const std::uint64_t merge = weak(Term::height_split, std::uint64_t{1});
+            if (size == 0 || told_.summation.kind == Summation::Kind::any) return unknown + merge;
             const std::uint64_t inside = sum_height(span.seen, span.last, span.total);
-            return std::min(unknown, inside + size - 1) + 1;
+            return std::min(unknown, inside + size - 1) + merge;
         }
     }
     return unknown + 1;
@@ -186,14 +194,16 @@ std::uint64_t Model::rescalings(const Span& span) const noexcept {
 
 Upper Model::input(double value) const noexcept {
     Upper error;
-    if (!holds(told_.arithmetic, value)) error = unit_ * Upper(value) + omega_;
-    if (flushed() && value != 0 && std::fabs(value) < normal_) error += Upper(normal_);
+    if (!holds(told_.arithmetic, value))
+        error = weak(Term::input_unit, unit_ * Upper(value)) + weak(Term::input_omega, omega_);
+    if (flushed() && value != 0 && std::fabs(value) < normal_)
+        error += weak(Term::input_flushed, Upper(normal_));
     return error;
 }
 
 Upper Model::stored(Upper magnitude, Upper error) const noexcept {
     if (!store_rounds_) return error;
-    return error + unit_ * (magnitude + error) + omega_;
+    return error + weak(Term::store_unit, unit_ * (magnitude + error)) + weak(Term::store_omega, omega_);
 }
 
 // PROOF §2.2. The angle is p·exp(−L), L = ln(base)·2i/w. Three roundings make L (2i/w, ln base, their
@@ -202,16 +212,19 @@ Upper Model::stored(Upper magnitude, Upper error) const noexcept {
 // are two more.
 Upper Model::turn_error(const Real& angle, double base, std::uint64_t pair, std::uint64_t rope_width,
                         std::int64_t position) const {
-    if (told_.rope_angles == RopeAngles::exact) return unit_;
+    if (told_.rope_angles == RopeAngles::exact) return weak(Term::angle_table, unit_);
     const Number type = told_.rope_angles == RopeAngles::f64 ? Number::f64 : Number::f32;
     const Upper unit_angle(format_of(type).unit * (told_.rounding == Rounding::faithful ? 2.0 : 1.0));
     const Real exponent = log(Real(base)) * static_cast<double>(2 * pair) / static_cast<double>(rope_width);
-    const Upper in_exponent = expm1_up(Upper::of(exponent) * gamma(3, unit_angle));
-    std::uint64_t roundings = 6;
-    if (!holds(type, base)) ++roundings;
-    if (!holds(type, static_cast<double>(position))) ++roundings;
+    const Upper in_exponent =
+        expm1_up(Upper::of(exponent) * gamma(weak(Term::angle_exponent, std::uint64_t{3}), unit_angle));
+    std::uint64_t roundings = weak(Term::angle_roundings, std::uint64_t{6});
+    if (!holds(type, base)) roundings += weak(Term::angle_base, std::uint64_t{1});
+    if (!holds(type, static_cast<double>(position)))
+        roundings += weak(Term::angle_position, std::uint64_t{1});
     const Upper relative = compose(in_exponent, gamma(roundings, unit_angle));
-    const Upper error = Upper(2.0) * larger(unit_, unit_angle) + Upper::of(angle) * relative;
+    const Upper error =
+        weak(Term::angle_table, Upper(2.0) * larger(unit_, unit_angle)) + Upper::of(angle) * relative;
     return smaller(error, Upper(2.0));
 }
 

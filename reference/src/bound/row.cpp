@@ -1,5 +1,7 @@
 #include "bound/row.hpp"
 
+#include "bound/weaken.hpp"
+
 #include <algorithm>
 
 namespace attest::reference {
@@ -29,9 +31,10 @@ std::uint64_t records(const RowFacts& facts) {
 
 RowBound::RowBound(const Model& model, const RowFacts& facts)
     : model_(model), count_(facts.gaps.size()), weights_(facts.weights) {
-    height_ = model.position_height(facts.span);
+    height_ = weak(Term::height_positions, model.position_height(facts.span));
     rescalings_ = model.rescalings(facts.span);
     if (model.walks_by_index()) rescalings_ = std::min(rescalings_, records(facts));
+    rescalings_ = weak(Term::count_rescalings, rescalings_);
     spread(facts);
 
     const bool defined =
@@ -70,20 +73,25 @@ void RowBound::spread(const RowFacts& facts) {
         if (over > 0) above = larger(above, Upper::of(over));
         below = smaller(below, Upper::of(facts.gaps[n]) + delta);
     }
-    shift_ = larger(above, below);
+    shift_ = larger(weak(Term::maximum_above, above), weak(Term::maximum_below, below));
 
     Upper split_share, gamma_split;
     if (model_.split()) {
         const Upper log_count = Upper::of(Real(log(Real(static_cast<double>(count_)))));
-        gamma_split = Model::gamma(4, model_.unit_scale());
-        split_share = gamma_split * (shift_ + log_count) + Upper(8.0) * model_.unit_softmax() * log_count +
-                      Upper(2.0) * model_.gamma_accumulate(height_);
+        gamma_split =
+            weak(Term::split_argument, Model::gamma(4, larger(model_.unit_scale(), model_.unit_softmax())));
+        split_share = gamma_split * (shift_ + log_count) +
+                      weak(Term::split_logarithm, Upper(8.0) * model_.unit_softmax() * log_count) +
+                      weak(Term::split_sums, Upper(2.0) * model_.gamma_accumulate(height_));
     }
+    merged_ = gamma_split * widest_score_ + split_share;
     arguments_.reserve(count_);
     for (std::size_t n = 0; n < count_; ++n) {
         const Upper delta = facts.deltas[n];
         const Upper apart = larger(facts.scores[n], facts.maximum) + delta;
-        Upper x = delta + gamma_a * (Upper::of(facts.gaps[n]) + delta + shift_) + gamma_z_ * (apart + shift_);
+        Upper x = weak(Term::argument_score, delta) +
+                  weak(Term::argument_difference, gamma_a * (Upper::of(facts.gaps[n]) + delta + shift_)) +
+                  weak(Term::argument_apart, gamma_z_ * (apart + shift_));
         if (model_.split()) x += gamma_split * apart + split_share;
         arguments_.push_back(x);
     }
@@ -99,17 +107,17 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
     Lower shrink = shrunk(model_.exp_error(), 1 + rescalings_);
     Upper floor = model_.exp_floor();
     if (stored_before) {
-        w.growth = compose(w.growth, unit_weights);
-        shrink = shrink * (Lower(1.0) - unit_weights);
-        floor += model_.omega();
+        w.growth = compose(w.growth, weak(Term::weight_unit_before, unit_weights));
+        shrink = shrink * (Lower(1.0) - weak(Term::weight_unit_before, unit_weights));
+        floor += weak(Term::weight_omega_before, model_.omega());
     }
     const Upper grown = Upper(1.0) + w.growth;
     w.least_denominator = shrink * exp_minus_down(gamma_z_ * (facts.maximum + shift_));
 
     // τ: what exp may lose or gain absolutely, relative to the exact denominator.
-    const Upper drift = exp_up(shift_ + gamma_z_ * widest_score_);
-    const Upper tau =
-        floor * Upper(static_cast<double>(1 + rescalings_)) * grown * drift / Lower::of(facts.denominator);
+    const Upper drift = Upper(1.0) + weak(Term::floor_drift, expm1_up(shift_ + gamma_z_ * widest_score_));
+    const Upper times = Upper(1.0) + weak(Term::floor_rescaled, Upper(static_cast<double>(rescalings_)));
+    const Upper tau = floor * times * grown * drift / Lower::of(facts.denominator);
 
     for (std::size_t n = 0; n < count_; ++n) {
         const Upper x = arguments_[n];
@@ -119,7 +127,7 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
             // p⁺ − p = p·(e^x·G⁺ − 1) + τ; p − p⁻ is never more, since 1 − e^−x ≤ e^x − 1 and 1 − G⁻ ≤ G⁺
             // − 1.
             const Upper p = Upper::of(facts.weights[n]);
-            stray = p * compose(expm1_up(x), w.growth) + tau;
+            stray = p * compose(expm1_up(x), weak(Term::stray_growth, w.growth)) + tau;
             low = Lower::of(facts.weights[n]) * exp_minus_down(x) * shrink - tau;
             w.highest.push_back(p + stray);
         } else {
@@ -128,7 +136,8 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
             const Real down = exp(-facts.gaps[n] - Real(x.value())) / facts.denominator;
             const Upper high = Upper::of(up) * grown + tau;
             low = Lower::of(down) * shrink - tau;
-            stray = Upper::of(Real(up - facts.weights[n])) + Upper::of(up) * w.growth + tau;
+            stray = Upper::of(Real(up - facts.weights[n])) +
+                    Upper::of(up) * weak(Term::stray_growth, w.growth) + tau;
             w.highest.push_back(high);
         }
         w.lowest.push_back(low);
@@ -148,15 +157,15 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
     Upper per_value =
         compose(model_.gamma_accumulate(height_ + 1 + rescalings_), model_.gamma_softmax(counts.w));
     if (stored_after) {
-        per_value = compose(per_value, unit_weights);
-        w.weights_omega = model_.omega();
+        per_value = compose(per_value, weak(Term::weight_unit_after, unit_weights));
+        w.weights_omega = weak(Term::weight_omega_after, model_.omega());
     }
-    w.per_value = per_value;
+    w.per_value = weak(Term::mix_rounding, per_value);
     // The denominator may be less by this part of it, so the quotient more by r/(1 − r).
     const Upper lost = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
-    const Upper rescaled = lost / (Lower(1.0) - lost);
-    w.whole = compose(compose(model_.gamma_accumulate(height_ + rescalings_), model_.gamma_softmax(counts.o)),
-                      rescaled);
+    const Upper rescaled = weak(Term::denominator_lost, lost / (Lower(1.0) - lost));
+    const Upper summed = weak(Term::denominator_rounding, model_.gamma_accumulate(height_ + rescalings_));
+    w.whole = compose(compose(summed, model_.gamma_softmax(counts.o)), rescaled);
     return w;
 }
 
@@ -172,12 +181,14 @@ Upper RowBound::mix_as(const Weighing& w, const Values& values) const {
     const Upper omega = model_.omega();
     const Upper grown = Upper(1.0) + w.growth;
     const Upper terms(2.0 * static_cast<double>(count_) + static_cast<double>(rescalings_));
-    const Upper moved = smaller(strayed / w.lowest_sum, hull);  // A
-    const Upper before_division =
-        moved + inherited + w.per_value * kept +
-        (Upper(1.0) + w.per_value) * (omega * terms * grown / w.least_denominator + omega * plain +
-                                      w.weights_omega * plain * grown / w.least_denominator);  // F
-    const Upper error = before_division + w.whole * (values.mixed + before_division) + Upper(2.0) * omega;
+    const Upper moved = smaller(weak(Term::strays, strayed / w.lowest_sum), weak(Term::hull, hull));  // A
+    const Upper underflows = weak(Term::mix_omega_sums, omega * terms * grown / w.least_denominator) +
+                             weak(Term::mix_omega_values, omega * plain) +
+                             w.weights_omega * plain * grown / w.least_denominator;
+    const Upper before_division = moved + weak(Term::value_error, inherited) + w.per_value * kept +
+                                  (Upper(1.0) + weak(Term::mix_growth, w.per_value)) * underflows;  // F
+    const Upper error = before_division + w.whole * (values.mixed + before_division) +
+                        weak(Term::mix_omega_division, Upper(2.0) * omega);
     return model_.stored(values.mixed, error);
 }
 
@@ -219,17 +230,19 @@ Upper RowBound::weight(std::size_t n) const {
         const double rest = w.stray_sum.value() - w.strays[n].value();
         // The other strays' sum: the whole sum, rounded up, less this one, rounded down.
         const Upper rest_up = w.stray_sum.finite() ? Upper(step_up(std::max(rest, 0.0))) : Upper::infinity();
-        const Upper strayed =
-            (anew ? w.strays[n] + magnitude * w.stray_sum : w.strays[n] * others + magnitude * rest_up) /
-            w.lowest_sum;
+        const Upper strayed = weak(Term::answer_stray, anew ? w.strays[n] + magnitude * w.stray_sum
+                                                            : w.strays[n] * others + magnitude * rest_up) /
+                              w.lowest_sum;
         const Upper highest =
-            (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_) / w.least_denominator;
-        const Upper moved = smaller(strayed, larger(magnitude, anew ? highest : others));
-        Upper one = moved + w.whole * (magnitude + moved) + Upper(2.0) * model_.omega();
+            (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_ + merged_) / w.least_denominator;
+        const Upper moved =
+            smaller(strayed, weak(Term::answer_cap, larger(magnitude, anew ? highest : others)));
+        Upper one =
+            moved + w.whole * (magnitude + moved) + weak(Term::answer_omega, Upper(2.0) * model_.omega());
         // Formed as exp(score − log-sum-exp), a weight meets exp's floor undivided.
-        if (anew) one += model_.exp_floor();
+        if (anew) one += weak(Term::answer_floor, model_.exp_floor());
         if (w.weights_omega.value() != 0 || model_.unit_weights().value() != 0)
-            one += model_.unit_weights() * (magnitude + one) + model_.omega();
+            one += weak(Term::answer_unit, model_.unit_weights() * (magnitude + one) + model_.omega());
         error = larger(error, model_.stored(magnitude, one));
     }
     if (!((magnitude + error).value() < model_.largest_anywhere())) return Upper::infinity();

@@ -70,6 +70,7 @@ class RowBound {
     Upper widest_score_;            // s̄
     Upper shift_;                   // Δ
     Upper gamma_z_;
+    Upper merged_;  // what a log-sum-exp may be off by, 0 where there is none
     std::vector<Upper> arguments_;  // x
     std::vector<Real> weights_;
     std::vector<Weighing> weighings_;

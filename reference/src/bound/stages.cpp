@@ -1,5 +1,7 @@
 #include "bound/stages.hpp"
 
+#include "bound/weaken.hpp"
+
 namespace attest::reference {
 
 Magnitudes Magnitudes::of_size(std::size_t size) {
@@ -88,10 +90,15 @@ Bounded projection_error(const Model& model, const Magnitudes& w, std::size_t w_
 
     // Σ (E[w]|x| + |w|E[x] + E[w]E[x]), the last two products taken as one with |x|⁺.
     Upper error;
-    if (w.has_error) error += dot_up(w.error.data() + w_first, x.total.data() + x_first, count);
-    if (x.has_error) error += dot_up(w.exact.data() + w_first, x.error.data() + x_first, count);
-    error += rounding * terms;
-    error += Upper(2.0 * static_cast<double>(count)) * model.omega() * (Upper(1.0) + rounding);
+    if (w.has_error)
+        error +=
+            weak(Term::projection_weight, dot_up(w.error.data() + w_first, x.total.data() + x_first, count));
+    if (x.has_error)
+        error +=
+            weak(Term::projection_input, dot_up(w.exact.data() + w_first, x.error.data() + x_first, count));
+    error += weak(Term::projection_rounding, rounding * terms);
+    error += weak(Term::projection_omega,
+                  Upper(2.0 * static_cast<double>(count)) * model.omega() * (Upper(1.0) + rounding));
     error = model.stored(exact, error);
     if (!((exact + error).value() < model.largest_stored()))
         return {Upper::infinity(), NoBound::projection_overflow};
@@ -103,9 +110,10 @@ Bounded rotation_error(const Model& model, Upper a, Upper a_error, Upper b, Uppe
     const Upper a_total = a + a_error;
     const Upper b_total = b + b_error;
     const Upper products = (c + kappa) * a_total + (s + kappa) * b_total;
-    const Upper error = c * a_error + s * b_error + kappa * (a_total + b_total) +
-                        model.gamma_stored(2) * products +
-                        Upper(3.0) * model.omega() * (Upper(1.0) + model.unit());
+    const Upper error = weak(Term::rotation_inherited, c * a_error + s * b_error) +
+                        weak(Term::rotation_kappa, kappa * (a_total + b_total)) +
+                        model.gamma_stored(weak(Term::rotation_products, std::uint64_t{2})) * products +
+                        weak(Term::rotation_omega, Upper(3.0) * model.omega() * (Upper(1.0) + model.unit()));
     if (!((Upper(1.5) * products).value() < model.largest_stored()))
         return {Upper::infinity(), NoBound::rotation_overflow};
     return {error, NoBound::none};
@@ -122,9 +130,11 @@ Scoring::Scoring(const Model& model, std::size_t width, Upper scale, Upper root_
                         Model::gamma(model.counts().q, model.unit_scale()));
     finished_ = Model::gamma(model.counts().s, model.unit_scale());
     // Below the normals the scale itself has no relative error.
-    if (scale_.value() != 0 && scale_.value() < model.normal()) scale_error_ = model.omega();
-    underflow_ = larger(Upper(2.0), Upper(1.0) + per_term_) * model.omega();
-    softcap_error_ = compose(model.gamma_stored(4), model.tanh_error());
+    if (scale_.value() != 0 && scale_.value() < model.normal())
+        scale_error_ = weak(Term::score_scale_subnormal, model.omega());
+    underflow_ = larger(Upper(2.0), weak(Term::score_omega_growth, Upper(1.0) + per_term_)) * model.omega();
+    softcap_error_ =
+        compose(model.gamma_stored(weak(Term::softcap_roundings, std::uint64_t{4})), model.tanh_error());
 }
 
 Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitudes& k, std::size_t k_first,
@@ -139,14 +149,18 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
     const Upper products = dot_up(q_total, k_total, width_);
     // Σ (E[q]|k| + |q|E[k] + E[q]E[k]), the first and last taken as one with |k|⁺.
     Upper inherited;
-    if (q.has_error) inherited += dot_up(q.error.data() + q_first, k_total, width_);
-    if (k.has_error) inherited += dot_up(q.exact.data() + q_first, k.error.data() + k_first, width_);
+    if (q.has_error) inherited += weak(Term::score_query, dot_up(q.error.data() + q_first, k_total, width_));
+    if (k.has_error)
+        inherited +=
+            weak(Term::score_key, dot_up(q.exact.data() + q_first, k.error.data() + k_first, width_));
     const Upper features = sum_up(q_total, width_) + sum_up(k_total, width_);
-    Upper delta =
-        scale_ * (inherited + per_term_ * products) + scale_error_ * (Upper(1.0) + per_term_) * products;
-    delta += underflow_ *
-             (Upper(2.0 * terms) * scale_or_one_ + Upper(2.0) + root_ * features + Upper(terms) * omega);
-    delta += finished_ * (steps.scaled + delta);
+    Upper delta = scale_ * (inherited + weak(Term::score_rounding, per_term_ * products)) +
+                  scale_error_ * (Upper(1.0) + per_term_) * products;
+    delta += underflow_ * (weak(Term::score_omega_terms, Upper(2.0 * terms) * scale_or_one_) +
+                           weak(Term::score_omega_product, Upper(2.0)) +
+                           weak(Term::score_omega_features, root_ * features) +
+                           weak(Term::score_omega_square, Upper(terms) * omega));
+    delta += finished_ * (steps.scaled + weak(Term::score_finished_inherited, delta));
 
     // Overflow: a scaled q or k, the sum, the dot where it is stored unscaled, the scaled score.
     double widest = 0;
@@ -162,11 +176,13 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
 
     if (softcap_.value() != 0) {
         delta += softcap_error_ * (steps.capped + delta) +
-                 Upper(2.0) * omega * (Upper(2.0) * softcap_ + Upper(1.0)) + softcap_ * model_.tanh_floor();
+                 weak(Term::softcap_omega, Upper(2.0) * omega * (Upper(2.0) * softcap_ + Upper(1.0))) +
+                 softcap_ * model_.tanh_floor();
     }
     if (steps.has_bias) {
-        delta += steps.bias_error + model_.unit_scale() * (steps.biased + delta + steps.bias_error);
-        if (model_.flushed()) delta += omega;
+        delta += weak(Term::bias_input, steps.bias_error) +
+                 weak(Term::bias_sum, model_.unit_scale() * (steps.biased + delta + steps.bias_error));
+        if (model_.flushed()) delta += weak(Term::bias_flushed, omega);
     }
     if (!((Upper(1.5) * (steps.biased + delta)).value() < model_.largest_anywhere()))
         return {Upper::infinity(), NoBound::score_overflow};

@@ -1,26 +1,41 @@
-// Attacks on the bound: one trial draws an arithmetic, a problem, and a kernel the arithmetic covers, runs it
-// and compares its answer with what it is allowed.
+// Attacks on the bound: a trial is one kernel, run on one problem, its answer compared with what it is
+// allowed. Half of the trials are drawn; the others climb from one of these towards a larger error / bound.
 #pragma once
 
-#include <attest/reference/arithmetic.hpp>
+#include "setup.hpp"
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 namespace attest::reference::attack {
 
 struct Trial {
-    double ratio = 0;         // worst error / allowed of all answers
-    bool judged = false;      // some element had a bound
-    bool violated = false;    // an error beyond the bound, or a NaN where a bound was given
-    std::string description;  // everything needed to read the trial, but its seed
+    double ratio = 0;       // worst error / allowed of all answers
+    bool judged = false;    // some element had a bound
+    bool violated = false;  // an error beyond the bound, or a NaN where a bound was given
+    std::string violation;  // where, and by how much
 };
 
-// What a trial draws from.
-enum class Target { core, layer };
+Trial compare_all(const std::vector<Judged>& judged, const Answers& got);
 
-Trial attack_once(Target target, Number number, std::uint64_t seed);
+// Climb keeps the worst of what a setup was changed into.
+class Climb {
+  public:
+    explicit Climb(Setup setup);
+
+    // step changes the setup a little and keeps the change where error / bound did not fall.
+    Trial step(Random& random);
+
+    const Setup& setup() const { return setup_; }
+    const Trial& best() const { return best_; }
+    const Answers& answers() const { return answers_; }
+
+  private:
+    Setup setup_;
+    std::vector<Judged> judged_;
+    Answers answers_;
+    Trial best_;
+};
 
 // The outcome of many trials.
 struct Campaign {

@@ -26,21 +26,24 @@ TEST_P(Attack, NoCorrectKernelLeavesTheBound) {
     const auto [target, number, trials] = GetParam();
     const attack::Campaign campaign = attack::attack_many(target, number, 1'000'000, trials);
     EXPECT_EQ(campaign.violations, 0U) << campaign.first_violation;
+    EXPECT_EQ(campaign.trials, trials);
     EXPECT_GT(campaign.judged, trials * 9 / 10);
-    EXPECT_GT(campaign.worst, 0.05) << "the attack is too weak to mean anything";
+    EXPECT_GT(campaign.worst, 0.5) << "the attack is too weak to mean anything";
     RecordProperty("worst", std::to_string(campaign.worst));
 }
 
+// 10^5 trials together; 10^7 run as attack_at_length.
 INSTANTIATE_TEST_SUITE_P(All, Attack,
-                         testing::Values(std::tuple{Target::core, Number::f64, 20000U},
+                         testing::Values(std::tuple{Target::core, Number::f64, 15000U},
                                          std::tuple{Target::core, Number::f32, 20000U},
-                                         std::tuple{Target::core, Number::bf16, 5000U},
-                                         std::tuple{Target::core, Number::f16, 5000U},
-                                         std::tuple{Target::core, Number::tf32, 5000U},
+                                         std::tuple{Target::core, Number::tf32, 10000U},
+                                         std::tuple{Target::core, Number::f16, 15000U},
+                                         std::tuple{Target::core, Number::bf16, 15000U},
                                          std::tuple{Target::layer, Number::f64, 5000U},
-                                         std::tuple{Target::layer, Number::f32, 5000U},
-                                         std::tuple{Target::layer, Number::bf16, 2000U},
-                                         std::tuple{Target::layer, Number::f16, 2000U}));
+                                         std::tuple{Target::layer, Number::f32, 8000U},
+                                         std::tuple{Target::layer, Number::tf32, 2000U},
+                                         std::tuple{Target::layer, Number::f16, 5000U},
+                                         std::tuple{Target::layer, Number::bf16, 5000U}));
 
 // ---- Native float and double, in plain loops ----
 
