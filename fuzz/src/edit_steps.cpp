@@ -40,6 +40,7 @@ void fill_arguments(Random& random, const cases::Case& one, Step& step) {
             break;
         case Verb::cache:
             step.count = random.below(3);
+            if (random.chance(1, 3)) step.batch = random.between(1, 3);
             break;
         case Verb::commit:
             step.count = random.chance(2, 3) ? 0 : random.below(3);

@@ -55,11 +55,10 @@ std::optional<Error> check_step(const Step& step) {
     const auto at = [](ErrorCode code, std::string reason) { return fault(code, "step", std::move(reason)); };
     if (to_text(step.verb).empty()) return at(ErrorCode::UnknownWord, "verb");
     const Form form = form_of(step.verb);
-    const bool unused = (form.count == CountUse::none && step.count != 0) ||
-                        (!form.tensor && step.tensor != Step{}.tensor) ||
-                        (!form.variant && step.variant != Step{}.variant) ||
-                        (!form.shape && (step.rank || step.batch || step.width)) ||
-                        (!form.rows && step.rows) || (!form.expect && !step.expect.empty());
+    const bool unused =
+        (form.count == CountUse::none && step.count != 0) || (!form.tensor && step.tensor != Step{}.tensor) ||
+        (!form.variant && step.variant != Step{}.variant) || (!form.shape && (step.rank || step.width)) ||
+        (!form.batch && step.batch) || (!form.rows && step.rows) || (!form.expect && !step.expect.empty());
     if (unused)
         return at(ErrorCode::UnusedField, std::string(to_text(step.verb)) + " sets what it does not use");
     if (form.count != CountUse::none && (step.count < form.count_min || step.count > form.count_max))

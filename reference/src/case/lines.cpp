@@ -20,12 +20,14 @@ Done parse_shape(Line& line, const Form& form, Step& step, std::string_view& wor
         word = line.take().value_or(std::string_view{});
         return {};
     };
-    if (auto done = next("rank", step.rank, kMaxRank); !done) return done;
+    if (form.shape) {
+        if (auto done = next("rank", step.rank, kMaxRank); !done) return done;
+    }
     if (form.rows) {
         if (auto done = next("rows", step.rows, UINT64_MAX); !done) return done;
     }
     if (auto done = next("batch", step.batch, UINT64_MAX); !done) return done;
-    return next("width", step.width, UINT64_MAX);
+    return form.shape ? next("width", step.width, UINT64_MAX) : Done{};
 }
 
 Done parse_arguments(Line& line, const Form& form, Step& step) {
@@ -124,7 +126,7 @@ Done parse_step(Line& line, Step& step) {
         step.count = *count;
         word = line.take().value_or(std::string_view{});
     }
-    if (form.shape) {
+    if (form.batch) {
         if (auto done = parse_shape(line, form, step, word); !done) return done;
     }
     if (form.expect && word == "expect") {

@@ -43,7 +43,8 @@ void normalise_step(Step& step) {
     if (!form.tensor || !is_weight(step.tensor)) step.tensor = Step{}.tensor;
     if (!form.variant) step.variant = Step{}.variant;
     known(step.variant);
-    if (!form.shape) step.rank = step.batch = step.width = std::nullopt;
+    if (!form.shape) step.rank = step.width = std::nullopt;
+    if (!form.batch) step.batch = std::nullopt;
     if (!form.rows) step.rows = std::nullopt;
     if (step.rank) step.rank = std::min(*step.rank, kMaxRank);
     if (!form.expect) step.expect.clear();

@@ -153,9 +153,9 @@ Form form_of(Verb verb) {
     switch (verb) {
         case Verb::append:
         case Verb::prepare:
-            return {.shape = true, .rows = true};
+            return {.shape = true, .batch = true, .rows = true};
         case Verb::prefill:
-            return {.count = CountUse::required, .shape = true};
+            return {.count = CountUse::required, .shape = true, .batch = true};
         case Verb::skip:
         case Verb::rewind:
             return {.count = CountUse::required, .expect = false};
@@ -165,7 +165,7 @@ Form form_of(Verb verb) {
         case Verb::layer:
             return {.variant = true};
         case Verb::cache:
-            return {.count = CountUse::required, .count_max = kMaxCaches - 1};
+            return {.count = CountUse::required, .count_max = kMaxCaches - 1, .batch = true};
         case Verb::commit:
             return {.count = CountUse::optional};
         case Verb::fail:

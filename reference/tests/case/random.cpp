@@ -60,9 +60,9 @@ Step step(Random& random) {
     if (form.variant) one.variant = pick(random, all_variants());
     if (form.shape) {
         one.rank = maybe(random, random.below(kMaxRank + 1));
-        one.batch = maybe(random, count(random, 5));
         one.width = maybe(random, count(random, 16));
     }
+    if (form.batch) one.batch = maybe(random, count(random, 5));
     if (form.rows) one.rows = maybe(random, count(random, 4));
     if (form.expect && random.below(4) == 0) one.expect = code(random);
     return one;

@@ -49,7 +49,7 @@ enum class Verb : std::uint8_t {
     update_nonfinite,  // the same with one NaN in it, which is refused
     adamw,             // one optimiser step over all four weights
     layer,             // later calls use another layer
-    cache,             // later steps speak to cache number `count`
+    cache,             // later steps speak to cache number `count`, made when first named
     prepare,           // compute the next row and keep the ticket
     commit,            // commit the ticket made `count` prepares before the last
     commit_all,        // commit the last ticket of every cache
@@ -124,6 +124,7 @@ struct Step {
     Tensor tensor = Tensor::wq;           // update, update_nonfinite
     Variant variant = Variant::original;  // layer
     // Shape words of append, prefill and prepare: the call is made with this rank, row count, batch or width.
+    // For `cache`, batch is that of the cache to make.
     std::optional<std::uint64_t> rank = {};  // at most 4
     std::optional<std::uint64_t> rows = {};  // not for prefill, which has its count
     std::optional<std::uint64_t> batch = {};

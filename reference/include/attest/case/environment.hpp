@@ -12,7 +12,9 @@ namespace attest::cases {
 // that programs and scripts can't disagree about it.
 //   ATTEST_VECTORS  the folder of published inputs and answers (default: ../shared/vectors beside the tree)
 //   ATTEST_SIMD     the instruction set that the library's kernels may use at most
-inline constexpr std::array<std::string_view, 2> kKnownEnvironment = {"ATTEST_VECTORS", "ATTEST_SIMD"};
+//   ATTEST_SEED     the seed that laws draw from where no --seed tells one
+inline constexpr std::array<std::string_view, 3> kKnownEnvironment = {"ATTEST_VECTORS", "ATTEST_SIMD",
+                                                                      "ATTEST_SEED"};
 
 // environment_is_known tells whether each variable that starts with ATTEST_ is one we read. A misspelt name
 // would otherwise be ignored, and a run that was meant to be special would quietly be an ordinary one.

@@ -46,7 +46,8 @@ struct Form {
     std::uint64_t count_max = UINT64_MAX;
     bool tensor = false;  // a weight
     bool variant = false;
-    bool shape = false;  // rank, batch, width
+    bool shape = false;  // rank, width
+    bool batch = false;
     bool rows = false;
     bool expect = true;
 };
