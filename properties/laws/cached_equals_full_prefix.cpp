@@ -14,7 +14,7 @@ namespace {
 bool compare(Player& player, const CacheTrack& track, std::string_view place) {
     Scene& scene = player.scene();
     const Array prefix = player.prefix(track);
-    const Input x = {.shape = {scene.one.batch, track.rows.size(), track.bound->geometry.width},
+    const Input x = {.shape = {track.batch, track.rows.size(), track.bound->geometry.width},
                      .values = prefix};
     const Outcome<Array> full = track.bound->layer->forward(x, scene.one.rope.first);
     if (!scene.checks.equal(fmt::format("{}: the full prefix", place), code_of(full), "")) return false;
@@ -29,8 +29,8 @@ bool compare_refusal(Player& player, const CacheTrack& track) {
     if (event.step->verb == cases::Verb::prepare || !is_non_finite(event.code)) return true;
     std::vector<Array> parts = track.rows;
     parts.push_back(event.x);
-    const Array prefix = joined(parts, scene.one.batch, track.bound->geometry.width);
-    const Input x = {.shape = {scene.one.batch, track.rows.size() + event.count, track.bound->geometry.width},
+    const Array prefix = joined(parts, track.batch, track.bound->geometry.width);
+    const Input x = {.shape = {track.batch, track.rows.size() + event.count, track.bound->geometry.width},
                      .values = prefix};
     const Outcome<Array> full = track.bound->layer->forward(x, scene.one.rope.first);
     scene.checks.tested();
@@ -56,7 +56,7 @@ Verdict cached_equals_full_prefix(const cases::Case& one, Subject& subject) {
             continue;
         }
         // All caches that moved are compared at the end; here as long as it is cheap.
-        spent += multiply_adds(track->bound->geometry, track->rows.size());
+        spent += multiply_adds(track->geometry(), track->rows.size());
         if (spent < kSubjectWork / 2 && !track->rows.empty() &&
             !compare(player, *track, player.last().place())) {
             break;

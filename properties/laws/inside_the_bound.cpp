@@ -24,13 +24,15 @@ Verdict inside_the_bound(const cases::Case& one, Subject& subject) {
     for (std::size_t i = 0; i < player.caches().size() && !checks.failed(); ++i) {
         const CacheTrack* const track = player.caches()[i].get();
         if (track == nullptr || track->rows.empty()) continue;
-        if (multiply_adds(track->bound->geometry, track->rows.size()) > kOracleWork) continue;
+        const cases::Case geometry = track->geometry();
+        if (multiply_adds(geometry, track->rows.size()) > kOracleWork) continue;
         const Array x = player.prefix(*track);
-        const Problem problem = {.geometry = track->bound->geometry,
+        const Problem problem = {.geometry = geometry,
                                  .weights = track->weights,
                                  .x = x,
-                                 .batch = one.batch,
-                                 .rows = track->rows.size()};
+                                 .batch = track->batch,
+                                 .rows = track->rows.size(),
+                                 .foreign = !subject.can(Capability::arithmetic)};
         const reference::LayerOptions options;
         const auto judgement = judged(checks, problem, options);
         if (!judgement) break;

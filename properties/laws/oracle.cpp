@@ -2,6 +2,7 @@
 
 #include <attest/reference/bank.hpp>
 #include <attest/reference/compare.hpp>
+#include <attest/reference/number.hpp>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,10 @@ reference::Layer Problem::layer() const {
 }
 
 reference::Arithmetic Problem::arithmetic() const {
+    if (foreign) {
+        return reference::Arithmetic::foreign(
+            geometry.type == cases::ElementType::float32 ? reference::Number::f32 : reference::Number::f64);
+    }
     return geometry.type == cases::ElementType::float32 ? reference::Arithmetic::attest<float>()
                                                         : reference::Arithmetic::attest<double>();
 }

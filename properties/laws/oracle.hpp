@@ -22,6 +22,7 @@ struct Problem {
     std::span<const double> x;  // [batch, rows, D]
     std::uint64_t batch = 0;
     std::uint64_t rows = 0;
+    bool foreign = false;  // held to the bound of any order of sums and angles, not of Attest's own
 
     reference::Layer layer() const;
     reference::Arithmetic arithmetic() const;

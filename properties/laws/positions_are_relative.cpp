@@ -42,8 +42,12 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
                      predict_rows_one_by_one(placed, scene.weights, x, one.batch, rows));
         if (checks.failed()) return checks.verdict();
         if (!runs[i].code.empty()) return vacuous("a row is refused", checks.counters());
-        const Problem problem = {
-            .geometry = placed, .weights = scene.weights, .x = x, .batch = one.batch, .rows = rows};
+        const Problem problem = {.geometry = placed,
+                                 .weights = scene.weights,
+                                 .x = x,
+                                 .batch = one.batch,
+                                 .rows = rows,
+                                 .foreign = !subject.can(Capability::arithmetic)};
         reference::LayerOptions options;
         options.keys = options.values = false;
         judgements[i] = judged(checks, problem, options);

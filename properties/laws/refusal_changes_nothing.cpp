@@ -59,7 +59,7 @@ void call_badly_in_every_way(Player& player) {
         track.bound->geometry.width != scene.one.width || track.bound->variant != cases::Variant::original) {
         return;
     }
-    const Array row = scene.x_rows(0, 1);
+    const Array row = player.x_row(track, 0);
     if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); })) return;
     for (std::uint64_t kind = 0; kind < kBadCalls && !scene.checks.failed(); ++kind) {
         // The overflow is built for the weights of the case, which an update replaces.

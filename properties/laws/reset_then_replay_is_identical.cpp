@@ -30,7 +30,7 @@ void replay(Player& player, CacheTrack& track) {
     checks.equal("where values lie after reset", after.storage.value_address, before.storage.value_address);
 
     for (std::size_t t = 0; t < track.rows.size() && !checks.failed(); ++t) {
-        const Input x = {.shape = {scene.one.batch, 1, track.bound->geometry.width}, .values = track.rows[t]};
+        const Input x = {.shape = {track.batch, 1, track.bound->geometry.width}, .values = track.rows[t]};
         const Answer again = append(*track.bound->layer, *track.cache, x);
         checks.tested();
         if (!track.current()) {

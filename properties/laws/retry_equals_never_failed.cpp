@@ -41,10 +41,10 @@ void beside_each_other(Scene& scene, Cache& tried, Cache& calm) {
 void again_without_failures(Player& player, const CacheTrack& track) {
     Scene& scene = player.scene();
     Outcome<std::unique_ptr<Cache>> fresh =
-        track.bound->layer->make_cache(scene.one.batch, scene.one.capacity, scene.one.rope.first);
+        track.bound->layer->make_cache(track.batch, scene.one.capacity, scene.one.rope.first);
     scene.checks.equal("a fresh cache", code_of(fresh), "");
     for (std::size_t t = 0; t < track.rows.size() && !scene.checks.failed(); ++t) {
-        const Input x = {.shape = {scene.one.batch, 1, track.bound->geometry.width}, .values = track.rows[t]};
+        const Input x = {.shape = {track.batch, 1, track.bound->geometry.width}, .values = track.rows[t]};
         const Answer answer = append(*track.bound->layer, **fresh, x);
         scene.checks.equal(fmt::format("row {} without failures", t), answer.code, "");
         scene.checks.bits(fmt::format("row {} without failures: answer", t), track.answers[t], answer.y);

@@ -24,7 +24,7 @@ void compare(Player& player, const CacheTrack& track) {
     Checks& checks = scene.checks;
     const cases::Case& geometry = track.bound->geometry;
     const std::uint64_t rows = track.rows.size();
-    const std::uint64_t lanes = scene.one.batch * geometry.kv_heads;
+    const std::uint64_t lanes = track.batch * geometry.kv_heads;
     const std::uint64_t d = geometry.head_width;
 
     const Outcome<Array> keys = track.cache->keys();
@@ -43,10 +43,10 @@ void compare(Player& player, const CacheTrack& track) {
     if (!track.current() || rows == 0) return;
 
     Outcome<std::unique_ptr<Cache>> fresh =
-        track.bound->layer->make_cache(scene.one.batch, scene.one.capacity, scene.one.rope.first);
+        track.bound->layer->make_cache(track.batch, scene.one.capacity, scene.one.rope.first);
     checks.equal("a fresh cache", code_of(fresh), "");
     for (std::uint64_t t = 0; t < rows && !checks.failed(); ++t) {
-        const Input x = {.shape = {scene.one.batch, 1, geometry.width}, .values = track.rows[t]};
+        const Input x = {.shape = {track.batch, 1, geometry.width}, .values = track.rows[t]};
         const Outcome<Evidence> step = track.bound->layer->append_with_evidence(**fresh, x);
         if (!checks.equal(fmt::format("row {} again", t), code_of(step), "")) return;
         checks.tested();

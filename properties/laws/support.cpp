@@ -110,7 +110,7 @@ std::string_view to_text(BadCall kind) {
 namespace {
 
 // A row whose largest projection certainly overflows, or nothing.
-std::optional<Array> overflowing_row(const Scene& scene) {
+std::optional<Array> overflowing_row(const Scene& scene, std::uint64_t sequences) {
     const double largest = largest_of(scene.one.type);
     const std::uint64_t width = scene.one.width;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -121,7 +121,7 @@ std::optional<Array> overflowing_row(const Scene& scene) {
                 sum += std::abs(static_cast<long double>(weight[start + f]));
             }
             if (sum < 2) continue;
-            Array row(scene.one.batch * width);
+            Array row(sequences * width);
             for (std::size_t f = 0; f < row.size(); ++f) {
                 row[f] = std::copysign(largest, weight[start + f % width]);
             }
@@ -135,8 +135,9 @@ std::optional<Array> overflowing_row(const Scene& scene) {
 
 bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::span<const double> row) {
     const cases::Case& one = scene.one;
+    const std::uint64_t sequences = row.size() / one.width;
     Array values(row.begin(), row.end());
-    std::vector<std::uint64_t> shape = {one.batch, 1, one.width};
+    std::vector<std::uint64_t> shape = {sequences, 1, one.width};
     Output y;
     y.values.assign(values.size(), kUntouched);
     std::string_view expected;
@@ -151,7 +152,7 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
     };
     switch (kind) {
         case BadCall::rank:
-            shape = {one.batch, one.width};
+            shape = {sequences, one.width};
             expected = "InputRank";
             break;
         case BadCall::tokens:
@@ -174,7 +175,7 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
             break;
         case BadCall::width:
             shape[2] += 1;
-            repeat(values.size() + one.batch);
+            repeat(values.size() + sequences);
             expected = "InputWidthMismatch";
             break;
         case BadCall::overfull: {
@@ -192,7 +193,7 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
             break;
         }
         case BadCall::answer_shape:
-            y.shape = {one.batch, 2, one.width};
+            y.shape = {sequences, 2, one.width};
             y.values.assign(values.size() * 2, kUntouched);
             expected = "ShapeMismatch";
             break;
@@ -210,7 +211,7 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
             expected = "NonFiniteInput";
             break;
         case BadCall::overflow: {
-            const std::optional<Array> spoilt = overflowing_row(scene);
+            const std::optional<Array> spoilt = overflowing_row(scene, sequences);
             if (!spoilt) return false;
             values = *spoilt;
             expected = "NonFiniteProjection";

@@ -64,9 +64,9 @@ enum class BadCall : std::uint8_t {
 inline constexpr std::uint64_t kBadCalls = 11;
 std::string_view to_text(BadCall kind);
 
-// call_badly offers `row` [B, 1, D], spoilt, to the layer. It checks that the call is refused with the right
-// code and leaves its answer's storage alone; false when this way does not exist here (a scalar answer is
-// always writable).
+// call_badly offers `row` [batch, 1, D], of any batch, spoilt, to the layer. It checks that the call is
+// refused with the right code and leaves its answer's storage alone; false when this way does not exist here
+// (a scalar answer is always writable).
 bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::span<const double> row);
 
 }  // namespace attest::properties

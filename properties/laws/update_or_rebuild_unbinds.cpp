@@ -163,7 +163,8 @@ void ropes(Scene& scene, Layer& layer) {
 
 Verdict update_or_rebuild_unbinds(const cases::Case& one, Subject& subject) {
     Checks checks;
-    Scene scene(one, subject, checks, {Capability::identity, Capability::update, Capability::typed_refusals},
+    Scene scene(one, subject, checks,
+                {Capability::binding, Capability::identity, Capability::update, Capability::typed_refusals},
                 8);
     if (!scene) return scene.verdict();
     if (scene.x.empty()) return vacuous("the case offers no row", checks.counters());

@@ -21,6 +21,7 @@ struct EngineOptions {
     // What RC_PARAMS says wins over the law's own number, and --cases and --seed win over it.
     bool cases_given = false;
     bool seed_given = false;
+    bool distribution = false;  // leave in the record what was drawn
 };
 
 // RapidCheck ignores keys it does not know, and a misspelt one would quietly change nothing. The first
@@ -29,6 +30,9 @@ std::optional<std::string> wrong_rc_params();
 
 // The seed RapidCheck is going to use.
 std::uint64_t seed_in_use(const EngineOptions& options);
+
+// The law's verdict. An exception is no verdict but a failure.
+Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject);
 
 // Draws cases for one law, judges each, shrinks the first that fails. All news go into the record. A round
 // starts with small cases and ends with large ones, so more time is more rounds and not a longer one.

@@ -1,5 +1,7 @@
 #include "engine.hpp"
 
+#include "distribution.hpp"
+
 #include "attest/case/print.hpp"
 #include "attest/properties/draw.hpp"
 
@@ -9,6 +11,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <ostream>
 #include <string_view>
 #include <utility>
@@ -124,17 +127,27 @@ std::uint64_t seed_in_use(const EngineOptions& options) {
     return params_of(options, 1).seed;
 }
 
+Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject) {
+    try {
+        return law.function(one, subject);
+    } catch (const std::exception& error) {
+        return fails("the law", error.what(), "no exception", "nothing else");
+    }
+}
+
 namespace {
 
 void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& params,
                const EngineOptions& options, Clock::time_point deadline, Record& record) {
     const rc::Gen<Drawn> generator = drawing(law.name, record, options.shrink_seconds);
+    Distribution drawn_so_far;
     const auto property = [&] {
         // Shrinking has a time of its own.
         if (!record.failed && Clock::now() > deadline) return;
         const Drawn drawn = *generator;
+        if (options.distribution && !record.failed) drawn_so_far.add(drawn.one);
         record.begin(drawn.one);
-        const Verdict verdict = law.function(drawn.one, subject);
+        const Verdict verdict = verdict_of(law, drawn.one, subject);
         record.end(verdict);
         if (verdict.kind == VerdictKind::fails) RC_FAIL(verdict.text());
     };
@@ -147,13 +160,11 @@ void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& p
     if (result.match(error)) record.trouble.set("RapidCheck: " + error.description);
     rc::detail::GaveUpResult gave_up;
     if (result.match(gave_up)) record.trouble.set("RapidCheck gave up: " + gave_up.description);
-    // An exception is no verdict; RapidCheck calls it a failure of the property.
     rc::detail::FailureResult failure;
     if (result.match(failure) && !record.failed) {
-        record.failing.set(record.running.text());
-        record.verdict.set("the law threw: " + failure.description);
-        record.note_failure();
+        record.trouble.set("RapidCheck: " + failure.description);
     }
+    if (options.distribution) record.distribution.set(drawn_so_far.text());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "record.hpp"
 
 #include "attest/case/print.hpp"
+#include "attest/properties/scene.hpp"
 
 #include <new>
 #include <stdexcept>
@@ -51,6 +52,7 @@ void Record::end(const Verdict& one) {
             break;
         case VerdictKind::vacuous:
             ++vacuous;
+            if (one.why.find(kUnable) != std::string::npos) ++unable;
             note(reasons, one.why);
             break;
         case VerdictKind::blind:

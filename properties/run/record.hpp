@@ -40,6 +40,8 @@ struct Record {
     std::atomic<std::uint64_t> started = 0;  // law calls begun, shrinking included
     std::atomic<std::uint64_t> held = 0;
     std::atomic<std::uint64_t> vacuous = 0;
+    std::atomic<std::uint64_t> unable = 0;    // vacuous because the subject has no such thing
+    std::atomic<std::uint64_t> replayed = 0;  // corpus cases, not counted with the drawn ones
     std::atomic<std::uint64_t> blind = 0;
     std::atomic<std::uint64_t> checks = 0;
     std::atomic<std::uint64_t> shrinks = 0;  // law calls after the first failure
@@ -55,6 +57,7 @@ struct Record {
     SharedText<4096> trouble;                  // why the engine itself could not go on
     std::array<Reason, 24> reasons;            // why cases were vacuous
     std::array<Reason, 24> blindness;          // what bounds were blind to
+    SharedText<16384> distribution;            // of what was drawn, where it was asked for
 
     std::uint64_t cases() const { return held + vacuous + blind; }
 

@@ -1,93 +1,34 @@
 #include "run.hpp"
 
+#include "child.hpp"
+
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/properties/draw.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-// There where the program is built to measure coverage.
-extern "C" [[gnu::weak]] int __llvm_profile_write_file();
 
 namespace attest::properties {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Child::Clock;
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+// Time for one candidate while a crash is shrunk: much more than any law may take.
+constexpr double kCandidateSeconds = 5;
 
-struct Child {
-    int status = 0;
-    bool stalled = false;
-    double seconds = 0;
-};
-
-// Runs `work` in a child, and kills it when no case has begun or ended for `stall_seconds`.
-Child run_child(const std::function<void()>& work, const Record& record, const RunOptions& options,
-                const std::string& name) {
-    std::fflush(nullptr);
-    const Clock::time_point start = Clock::now();
-    const pid_t pid = fork();
-    Child child;
-    if (pid < 0) {
-        child.status = -1;
-        return child;
-    }
-    if (pid == 0) {
-        work();
-        std::fflush(nullptr);
-        // No destructors and no exit handlers: they belong to the parent. What was covered is the child's
-        // own, though.
-        if (__llvm_profile_write_file != nullptr) __llvm_profile_write_file();
-        _exit(0);
-    }
-    std::uint64_t seen = 0;
-    Clock::time_point moved = start;
-    Clock::time_point told = start;
-    auto pause = std::chrono::microseconds(200);
-    while (waitpid(pid, &child.status, WNOHANG) == 0) {
-        if (record.started != seen) {
-            seen = record.started;
-            moved = Clock::now();
-        }
-        if (seconds_since(moved) > options.stall_seconds) {
-            kill(pid, SIGKILL);
-            waitpid(pid, &child.status, 0);
-            child.stalled = true;
-            break;
-        }
-        if (options.progress && seconds_since(told) > 0.2) {
-            told = Clock::now();
-            options.progress(
-                fmt::format("{}: {} cases{}", name, record.cases(),
-                            record.failed ? fmt::format(", shrinking ({})", record.shrinks.load()) : ""));
-        }
-        std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, std::chrono::microseconds(20000));
-    }
-    child.seconds = seconds_since(start);
-    return child;
-}
-
-std::string how_it_ended(const Child& child, const RunOptions& options) {
-    if (child.stalled) return fmt::format("hangs: no verdict within {} s", options.stall_seconds);
-    if (WIFSIGNALED(child.status)) return fmt::format("crashes: signal {}", WTERMSIG(child.status));
-    return fmt::format("ends the process: status {}", WEXITSTATUS(child.status));
+ChildLimits limits_of(const RunOptions& options) {
+    return {.stall_seconds = options.stall_seconds, .memory_bytes = options.memory_bytes};
 }
 
 std::string program_path() {
@@ -105,54 +46,18 @@ void add_reasons(Row& row, std::string_view what, const std::array<Reason, 24>& 
     }
 }
 
-// What the record and the way the child ended say.
-void conclude(Row& row, const Record& record, const Child& child, const RunOptions& options) {
-    row.cases = record.cases();
-    row.worst = record.worst;
-    row.seconds = child.seconds;
-    if (record.failed || !record.finished) {
-        row.outcome = RowOutcome::wrong;
-        const bool crashed = !record.finished;
-        const std::string what = crashed ? how_it_ended(child, options) : record.verdict.text();
-        row.verdict = crashed ? "CRASHES" : "FAILS";
-        row.details.push_back(fmt::format("{}: {}", row.name, what));
-        const std::string text =
-            crashed && !record.running.empty() ? record.running.text() : record.failing.text();
-        row.counterexample = text;
-        row.failed_seconds = record.failed ? record.failed_seconds : child.seconds;
-        if (text.empty()) return;
-        row.details.push_back("the case:\n" + text);
-        if (options.findings.empty()) return;
-        const std::string path = write_finding(options.findings, text, what);
-        row.details.push_back(path.empty() ? "the case could not be written to " + options.findings
-                                           : fmt::format("again: {} --replay {}", program_path(), path));
-        return;
-    }
-    if (!record.trouble.empty()) {
-        row.outcome = RowOutcome::unusable;
-        row.verdict = "no verdict";
-        row.details.push_back(fmt::format("{}: {}", row.name, record.trouble.text()));
-        return;
-    }
-    row.verdict = record.blind != 0 ? fmt::format("holds, {} blind", record.blind.load()) : "holds";
-    if (options.verbose) {
-        add_reasons(row, "vacuous", record.reasons);
-        add_reasons(row, "blind to", record.blindness);
-        row.details.push_back(fmt::format("{}: {} checks{}", row.name, record.checks.load(),
-                                          record.worst > 0 ? ", worst at " + record.worst_place.text() : ""));
-    }
+void judge_in_child(const Law& law, const cases::Case& one, const SubjectMaker& make, Record& record) {
+    record.begin(one);
+    const std::unique_ptr<Subject> subject = make();
+    record.end(verdict_of(law, one, *subject));
+    record.finished = true;
 }
 
-void judge_in_child(const cases::Case& one, const SubjectMaker& make, Record& record) {
-    record.begin(one);
-    const Law* const law = find_law(one.law);
-    try {
-        const std::unique_ptr<Subject> subject = make();
-        record.end(law->function(one, *subject));
-    } catch (const std::exception& error) {
-        record.end(fails("the law", error.what(), "no exception", "nothing else"));
-    }
-    record.finished = true;
+std::optional<std::string> read_text(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    if (!stream || !(text << stream.rdbuf())) return std::nullopt;
+    return text.str();
 }
 
 std::vector<std::string> case_files(const std::string& path) {
@@ -166,6 +71,89 @@ std::vector<std::string> case_files(const std::string& path) {
     return files;
 }
 
+// Shrinks a case that ends its process: each candidate is judged in a child of its own, with little time.
+std::string shrink_in_children(const Law& law, const std::string& text, const SubjectMaker& make,
+                               const RunOptions& options, std::uint64_t& tried, std::string& what) {
+    const auto parsed = cases::parse(text);
+    if (!parsed) return text;
+    const Clock::time_point start = Clock::now();
+    const auto in_time = [&] {
+        return std::chrono::duration<double>(Clock::now() - start).count() < options.engine.shrink_seconds;
+    };
+    ChildLimits limits = limits_of(options);
+    limits.stall_seconds = std::min(limits.stall_seconds, kCandidateSeconds);
+    cases::Case smallest = *parsed;
+    for (bool smaller = true; smaller && in_time();) {
+        smaller = false;
+        for (const cases::Case& candidate : shrink(smallest)) {
+            if (!in_time()) break;
+            const SharedRecord record;
+            Child child([&] { judge_in_child(law, candidate, make, *record); }, *record, limits);
+            child.wait();
+            ++tried;
+            if (record->finished && !record->failed) continue;
+            what = record->finished ? record->verdict.text() : child.ending();
+            smallest = candidate;
+            smaller = true;
+            break;
+        }
+    }
+    return cases::print(smallest);
+}
+
+// A finding's row: the case, where it was written, how to see it again.
+void describe_failure(Row& row, const Law& law, const Record& record, const Child& child,
+                      const SubjectMaker& make, const RunOptions& options) {
+    row.outcome = RowOutcome::wrong;
+    const bool crashed = !record.finished;
+    std::string what = crashed ? child.ending() : record.verdict.text();
+    row.verdict = crashed ? "CRASHES" : "FAILS";
+    std::string text = crashed && !record.running.empty() ? record.running.text() : record.failing.text();
+    if (crashed && !text.empty() && options.engine.shrink_seconds > 0) {
+        std::uint64_t tried = 0;
+        text = shrink_in_children(law, text, make, options, tried, what);
+        row.details.push_back(fmt::format("{}: shrunk in {} child processes", row.name, tried));
+    }
+    row.details.push_back(fmt::format("{}: {}", row.name, what));
+    row.counterexample = text;
+    row.failed_seconds = record.failed ? record.failed_seconds : child.seconds();
+    if (text.empty()) return;
+    row.details.push_back("the case:\n" + text);
+    if (options.findings.empty()) return;
+    const std::string path = write_finding(options.findings, text, what);
+    row.details.push_back(path.empty() ? "the case could not be written to " + options.findings
+                                       : fmt::format("again: {} --replay {}", program_path(), path));
+}
+
+// What the record and the way the child ended say.
+void conclude(Row& row, const Law& law, const Record& record, const Child& child, const SubjectMaker& make,
+              const RunOptions& options) {
+    row.cases = record.cases();
+    row.worst = record.worst;
+    row.seconds = child.seconds();
+    if (record.failed || !record.finished) {
+        describe_failure(row, law, record, child, make, options);
+        return;
+    }
+    if (!record.trouble.empty()) {
+        row.outcome = RowOutcome::unusable;
+        row.verdict = "no verdict";
+        row.details.push_back(fmt::format("{}: {}", row.name, record.trouble.text()));
+        return;
+    }
+    row.verdict = record.blind != 0 ? fmt::format("holds, {} blind", record.blind.load()) : "holds";
+    if (options.verbose) {
+        add_reasons(row, "vacuous", record.reasons);
+        add_reasons(row, "blind to", record.blindness);
+        row.details.push_back(fmt::format("{}: {} checks, {} corpus cases first{}", row.name,
+                                          record.checks.load(), record.replayed.load(),
+                                          record.worst > 0 ? ", worst at " + record.worst_place.text() : ""));
+        if (!record.distribution.empty()) {
+            row.details.push_back(fmt::format("{}: drawn\n{}", row.name, record.distribution.text()));
+        }
+    }
+}
+
 Row unusable(const std::string& name, const std::string& why) {
     Row row;
     row.name = name;
@@ -177,47 +165,165 @@ Row unusable(const std::string& name, const std::string& why) {
 
 }  // namespace
 
-Row run_law(const Law& law, const SubjectMaker& make, const RunOptions& options) {
-    Row row;
-    row.name = law.name;
-    const SharedRecord record;
-    const Child child = run_child(
-        [&] {
-            try {
-                const std::unique_ptr<Subject> subject = make();
-                run_rapidcheck(law, *subject, options.engine, *record);
-            } catch (const std::exception& error) {
-                record->trouble.set(error.what());
-            }
-            record->finished = true;
-        },
-        *record, options, row.name);
-    conclude(row, *record, child, options);
-    if (row.outcome != RowOutcome::right) return row;
-    const std::uint64_t useful = record->held + record->blind;
-    if (useful == 0 ||
-        static_cast<double>(record->vacuous) > options.vacuous_max * static_cast<double>(record->cases())) {
+namespace {
+
+// The corpus of a law, so that what was once found is found first. False when a case fails or can't be read.
+bool replay_corpus(const Law& law, Subject& subject, const std::string& folder, Record& record) {
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::path(folder) / law.name;
+    if (folder.empty() || !std::filesystem::is_directory(path, error)) return true;
+    for (const std::string& file : case_files(path.string())) {
+        const auto text = read_text(file);
+        const auto one = text ? cases::parse(*text) : std::unexpected(cases::Error{});
+        if (!one) {
+            record.trouble.set(file + " can't be read: " + (text ? one.error().text() : ""));
+            return false;
+        }
+        record.begin(*one);
+        const Verdict verdict = verdict_of(law, *one, subject);
+        ++record.replayed;
+        if (verdict.kind == VerdictKind::fails) {
+            record.end(verdict);
+            return false;
+        }
+    }
+    return true;
+}
+
+// A law at work in its child.
+class Running {
+  public:
+    Running(const LawRun& run, const SubjectMaker& make, const RunOptions& options)
+        : law_(*run.law),
+          make_(make),
+          options_(options),
+          child_([&] { work(run); }, *record_, limits_of(options)) {}
+
+    bool running() { return child_.running(); }
+    std::string progress() const {
+        return fmt::format("{}: {} cases{}", law_.name, record_->cases(),
+                           record_->failed ? fmt::format(", shrinking ({})", record_->shrinks.load()) : "");
+    }
+
+    Row row() const {
+        Row row;
+        row.name = law_.name;
+        conclude(row, law_, *record_, child_, make_, options_);
+        if (row.outcome == RowOutcome::right) judge_vacuity(row);
+        return row;
+    }
+
+  private:
+    void work(const LawRun& run) {
+        try {
+            const std::unique_ptr<Subject> subject = make_();
+            if (replay_corpus(law_, *subject, options_.corpus, *record_)) draw_cases(run.cases, *subject);
+        } catch (const std::exception& error) {
+            record_->trouble.set(error.what());
+        }
+        record_->finished = true;
+    }
+
+    // Many cases are drawn in rounds, so that a run can end between two of them and sizes come round again.
+    void draw_cases(std::uint64_t cases, Subject& subject) {
+        constexpr std::uint64_t kRound = 1000;
+        EngineOptions engine = options_.engine;
+        engine.distribution = options_.verbose;
+        if (cases != 0) engine.cases = cases;
+        const bool told = !engine.cases_given && std::getenv("RC_PARAMS") != nullptr;
+        if (told || engine.seconds > 0 || engine.cases <= kRound)
+            return run_rapidcheck(law_, subject, engine, *record_);
+        const std::uint64_t seed = seed_in_use(engine);
+        engine.cases_given = engine.seed_given = true;
+        const Clock::time_point start = Clock::now();
+        for (std::uint64_t left = engine.cases, round = 0; left > 0; ++round) {
+            engine.cases = std::min(left, kRound);
+            engine.seed = seed + round;
+            left -= engine.cases;
+            run_rapidcheck(law_, subject, engine, *record_);
+            if (record_->failed || !record_->trouble.empty()) return;
+            const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+            if (options_.law_seconds > 0 && seconds > options_.law_seconds) return;
+        }
+    }
+
+    void judge_vacuity(Row& row) const {
+        const std::uint64_t useful = record_->held + record_->blind;
+        const std::uint64_t unable = record_->unable;
+        const std::uint64_t idle = record_->vacuous - unable;
+        if (useful == 0 && unable != 0 && idle == 0) {
+            row.tested = false;
+            row.verdict = "vacuous";
+            if (!options_.verbose) add_reasons(row, "vacuous", record_->reasons);
+            return;
+        }
+        const double able = static_cast<double>(record_->cases() - unable);
+        if (useful != 0 && static_cast<double>(idle) <= options_.vacuous_max * able) return;
         row.outcome = RowOutcome::wrong;
         row.verdict = "VACUOUS";
-        row.details.push_back(fmt::format("{}: {} of {} cases tested nothing", law.name,
-                                          record->vacuous.load(), record->cases()));
-        if (!options.verbose) add_reasons(row, "vacuous", record->reasons);
+        row.details.push_back(
+            fmt::format("{}: {} of {} cases tested nothing", law_.name, idle, record_->cases()));
+        if (!options_.verbose) add_reasons(row, "vacuous", record_->reasons);
     }
+
+    const Law& law_;
+    const SubjectMaker& make_;
+    const RunOptions& options_;
+    SharedRecord record_;
+    Child child_;
+};
+
+}  // namespace
+
+void run_laws(const std::vector<LawRun>& runs, const SubjectMaker& make, const RunOptions& options,
+              const std::function<void(const Row&)>& add) {
+    std::vector<std::unique_ptr<Running>> at_work;
+    std::size_t next = 0;
+    auto pause = std::chrono::microseconds(200);
+    Clock::time_point told = Clock::now();
+    while (next < runs.size() || !at_work.empty()) {
+        while (next < runs.size() && at_work.size() < std::max(1u, options.jobs)) {
+            at_work.push_back(std::make_unique<Running>(runs[next++], make, options));
+            pause = std::chrono::microseconds(200);
+        }
+        for (auto& law : at_work) {
+            if (law->running()) continue;
+            add(law->row());
+            law.reset();
+        }
+        if (std::erase(at_work, nullptr) != 0) continue;
+        if (options.progress && std::chrono::duration<double>(Clock::now() - told).count() > 0.2) {
+            told = Clock::now();
+            options.progress(at_work.front()->progress());
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(20000));
+    }
+}
+
+Row run_law(const Law& law, const SubjectMaker& make, const RunOptions& options) {
+    Row row;
+    run_laws({{.law = &law, .cases = 0}}, make, options, [&](const Row& one) { row = one; });
     return row;
 }
 
 Row replay_case(const cases::Case& one, const std::string& name, const SubjectMaker& make,
                 const RunOptions& options) {
-    if (find_law(one.law) == nullptr) return unusable(name, "no such law: " + one.law);
+    const Law* const law = find_law(one.law);
+    if (law == nullptr) return unusable(name, "no such law: " + one.law);
     Row row;
     row.name = name;
     const SharedRecord record;
     RunOptions quiet = options;
     quiet.findings.clear();
-    const Child child = run_child([&] { judge_in_child(one, make, *record); }, *record, quiet, name);
-    conclude(row, *record, child, quiet);
+    // A case that somebody wrote is judged as it stands.
+    quiet.engine.shrink_seconds = 0;
+    Child child([&] { judge_in_child(*law, one, make, *record); }, *record, limits_of(options));
+    child.wait();
+    conclude(row, *law, *record, child, make, quiet);
     if (row.outcome == RowOutcome::right && record->vacuous != 0) {
         row.verdict = "vacuous";
+        row.tested = false;
         if (!options.verbose) add_reasons(row, "vacuous", record->reasons);
     }
     return row;
@@ -230,13 +336,12 @@ std::vector<Row> replay_files(const std::vector<std::string>& paths, const Subje
         const std::vector<std::string> files = case_files(path);
         if (files.empty()) rows.push_back(unusable(path, "no case in it"));
         for (const std::string& file : files) {
-            std::ifstream stream(file, std::ios::binary);
-            std::ostringstream text;
-            if (!stream || !(text << stream.rdbuf())) {
+            const auto text = read_text(file);
+            if (!text) {
                 rows.push_back(unusable(file, "can't be read"));
                 continue;
             }
-            const auto one = cases::parse(text.str());
+            const auto one = cases::parse(*text);
             rows.push_back(one ? replay_case(*one, file, make, options) : unusable(file, one.error().text()));
         }
     }

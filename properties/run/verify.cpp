@@ -101,6 +101,7 @@ int verify(const VerifyOptions& options, const SubjectMaker& make) {
     // A harness that can't refuse a known bug proves nothing today.
     RunOptions canary = run;
     canary.findings.clear();
+    canary.corpus.clear();
     canary.engine.cases = 50;
     canary.engine.cases_given = true;
     table.add(refuse_planted(*find_law(kCanaryLaw), options.canary, canary));
@@ -109,11 +110,11 @@ int verify(const VerifyOptions& options, const SubjectMaker& make) {
             table.add(row);
         }
     }
+    std::vector<LawRun> runs;
     for (const Law& law : laws()) {
-        RunOptions longer = run;
-        if (!run.engine.cases_given) longer.engine.cases = law.default_cases * kVerifyFactor;
-        table.add(run_law(law, make, longer));
+        runs.push_back({&law, run.engine.cases_given ? run.engine.cases : law.default_cases * kVerifyFactor});
     }
+    run_laws(runs, make, run, [&table](const Row& row) { table.add(row); });
     return table.finish();
 }
 

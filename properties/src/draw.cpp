@@ -27,24 +27,32 @@ Wish wish_of(std::string_view law) {
     const auto is = [law](std::initializer_list<std::string_view> names) {
         return std::find(names.begin(), names.end(), law) != names.end();
     };
-    wish.steps = is({"cached_equals_full_prefix", "inside_the_bound", "snapshot_equals_projected_prefix",
-                     "reset_then_replay_is_identical", "refusal_changes_nothing", "refusals_come_in_order",
-                     "retry_equals_never_failed", "update_or_rebuild_unbinds", "stale_ticket_is_refused",
-                     "commit_all_is_all_or_nothing", "copies_are_independent",
-                     "allocation_failure_changes_nothing", "print_then_parse_is_identity"});
+    wish.steps =
+        is({"cached_equals_full_prefix", "inside_the_bound", "snapshot_equals_projected_prefix",
+            "reset_then_replay_is_identical", "refusal_changes_nothing", "refusals_come_in_order",
+            "retry_equals_never_failed", "update_or_rebuild_unbinds", "stale_ticket_is_refused",
+            "commit_all_is_all_or_nothing", "copies_are_independent", "allocation_failure_changes_nothing",
+            "print_then_parse_is_identity", "any_history_is_its_rows", "second_run_equals_first"});
     wish.grouped = law == "grouped_heads_equal_repeated_heads";
     wish.turned = law == "positions_are_relative";
-    wish.clean = is({"positions_are_relative", "weights_are_probabilities", "output_inside_value_hull",
-                     "inside_the_bound", "work_counts_add_up", "future_does_not_matter",
-                     "batch_rows_do_not_mix", "copies_are_independent", "stale_ticket_is_refused",
-                     "commit_all_is_all_or_nothing", "allocation_failure_changes_nothing"});
+    wish.clean =
+        is({"positions_are_relative", "weights_are_probabilities", "output_inside_value_hull",
+            "inside_the_bound", "work_counts_add_up", "future_does_not_matter", "batch_rows_do_not_mix",
+            "copies_are_independent", "stale_ticket_is_refused", "commit_all_is_all_or_nothing",
+            "allocation_failure_changes_nothing", "powers_of_two_scale_exactly",
+            "permuting_heads_permutes_outputs", "adding_to_all_scores_changes_nothing",
+            "equal_values_come_back", "equal_sequences_get_equal_bits", "any_history_is_its_rows"});
     wish.tickets =
         is({"stale_ticket_is_refused", "commit_all_is_all_or_nothing", "cached_equals_full_prefix"});
+    wish.history = law == "any_history_is_its_rows";
+    wish.heads = law == "permuting_heads_permutes_outputs";
     wish.copies = law == "copies_are_independent";
     wish.failures = law == "allocation_failure_changes_nothing";
     wish.spare_slot = is({"copies_are_independent", "capacity_does_not_matter", "update_or_rebuild_unbinds"});
     wish.spread = law == "executors_do_not_matter";
-    wish.oracle = is({"inside_the_bound", "weights_are_probabilities", "positions_are_relative"});
+    wish.oracle =
+        is({"inside_the_bound", "weights_are_probabilities", "positions_are_relative",
+            "any_history_is_its_rows", "adding_to_all_scores_changes_nothing", "equal_values_come_back"});
     return wish;
 }
 
@@ -56,6 +64,7 @@ void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigne
     const U group =
         wish.grouped ? pick(choices, {U{2}, U{3}, U{4}, U{2}}) : pick(choices, {U{1}, U{2}, U{1}, U{3}});
     one.heads = one.kv_heads * group;
+    if (wish.heads && one.heads == 1) one.heads = one.kv_heads = 2;
     // Lane edges of both types (8 and 16) on both sides, odd widths, and ordinary ones.
     one.head_width = pick(
         choices, {U{4}, U{2}, U{6}, U{4}, U{8}, U{3}, U{5}, U{8}, U{16}, U{7}, U{9}, U{15}, U{17}, U{1}});
@@ -84,7 +93,7 @@ void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigne
         if (wish.spread) rows = pick(choices, {U{193}, U{257}, U{385}, U{449}, U{513}});
         one.batch = 1;
         one.kv_heads = std::min<U>(one.kv_heads, 1);
-        one.heads = wish.grouped ? 2 : 1;
+        one.heads = wish.grouped || wish.heads ? 2 : 1;
         one.head_width = std::min<U>(one.head_width, 3);
         one.width = std::min<U>(one.width, 5);
         rope.width = std::min<U>(rope.width, one.head_width / 2 * 2);
@@ -182,6 +191,53 @@ std::uint64_t special_bits(cases::ElementType type, Choices& choices) {
     return pick(choices, patterns);
 }
 
+// A tensor filled in another way than the rest.
+void fill_with(cases::Case& one, cases::Tensor tensor, cases::Filling filling) {
+    std::erase_if(one.fills, [tensor](const cases::Fill& other) { return other.tensor == tensor; });
+    cases::Fill fill;
+    fill.tensor = tensor;
+    fill.filling = filling;
+    one.fills.push_back(fill);
+}
+
+void set_first(cases::Case& one, cases::Tensor tensor, double value) {
+    cases::Set set;
+    set.tensor = tensor;
+    set.bits = std::bit_cast<std::uint64_t>(value);
+    one.sets.push_back(set);
+}
+
+// Scores that hide a fault, or show one that other scores hide.
+void draw_scores(cases::Case& one, Choices& choices) {
+    using F = cases::Filling;
+    using T = cases::Tensor;
+    switch (choices.below(5)) {
+        case 0:  // one key has nearly all the weight, half of the time the newest
+            fill_with(one, T::x, F::needle);
+            fill_with(one, T::wq, F::identity);
+            fill_with(one, T::wk, F::identity);
+            break;
+        case 1:  // every key is the same, and so is every score
+            fill_with(one, T::x, F::equal);
+            break;
+        case 2:  // a few whole numbers: scores tie, and so do their maxima
+            fill_with(one, T::x, F::integers);
+            fill_with(one, T::wq, F::integers);
+            fill_with(one, T::wk, F::identity);
+            break;
+        case 3: {  // all scores of the first head far below -1e4 (float) or -1e9
+            const double large = one.type == cases::ElementType::float32 ? 0x1p9 : 0x1p18;
+            fill_with(one, T::x, F::equal);
+            set_first(one, T::wq, -large);
+            set_first(one, T::wk, large);
+            break;
+        }
+        default:  // scores are all 0: weights are equal, whatever the queries
+            fill_with(one, T::wk, F::zeros);
+            break;
+    }
+}
+
 }  // namespace
 
 void add_special_set(cases::Case& one, Choices& choices) {
@@ -215,18 +271,12 @@ void draw_values(cases::Case& one, Choices& choices, const Wish& wish) {
         if (wish.clean && fill.filling == F::huge) fill.filling = F::distinct;
         one.fills.push_back(fill);
     }
+    if (once_in(choices, 10)) draw_scores(one, choices);
     const std::uint64_t rare = wish.clean ? 24 : 6;
     if (once_in(choices, rare)) add_special_set(one, choices);
     // Overflow at a stage of choice: projections alone, scores, the mix, or the output.
     if (once_in(choices, rare * 2)) {
-        const auto fill = [&](cases::Tensor tensor) {
-            const auto same = [tensor](const cases::Fill& other) { return other.tensor == tensor; };
-            std::erase_if(one.fills, same);
-            cases::Fill huge;
-            huge.tensor = tensor;
-            huge.filling = F::huge;
-            one.fills.push_back(huge);
-        };
+        const auto fill = [&](cases::Tensor tensor) { fill_with(one, tensor, F::huge); };
         switch (choices.below(4)) {
             case 0:
                 fill(cases::Tensor::x);

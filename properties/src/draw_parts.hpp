@@ -34,6 +34,8 @@ struct Wish {
     bool turned = false;   // a rope of width 2 at least, and room to shift
     bool clean = false;    // numbers that leave the finite ones only hide what it tests
     bool tickets = false;  // prepare and commit more often
+    bool history = false;  // several caches and batches, many steps
+    bool heads = false;    // more than one head
     bool copies = false;
     bool failures = false;    // failing allocations
     bool spare_slot = false;  // a capacity beyond the rows

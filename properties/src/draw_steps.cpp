@@ -69,7 +69,7 @@ Verb draw_verb(Choices& choices, const Wish& wish) {
         {Verb::snapshot, 3},
         {Verb::copy, wish.copies ? std::uint64_t{8} : std::uint64_t{2}},
         {Verb::layer, 5},
-        {Verb::cache, 3},
+        {Verb::cache, wish.history ? std::uint64_t{8} : std::uint64_t{3}},
         {Verb::update, 2},
         {Verb::update_nonfinite, 2},
         {Verb::adamw, 1},
@@ -119,6 +119,8 @@ Step draw_step(const cases::Case& one, Choices& choices, const Wish& wish) {
             break;
         case Verb::cache:
             step.count = choices.below(3);
+            // Another batch than the case's now and then; of a cache that is there already it says nothing.
+            if (once_in(choices, 3)) step.batch = 1 + choices.below(3);
             break;
         case Verb::commit:
             step.count =
@@ -146,7 +148,7 @@ void draw_steps(cases::Case& one, Choices& choices, const Wish& wish, unsigned s
         one.steps.push_back(step_of(Verb::prepare));
         one.steps.push_back(step_of(Verb::commit));
     }
-    const std::uint64_t count = 2 + choices.below(4 + size / 8);
+    const std::uint64_t count = 2 + choices.below(4 + size / (wish.history ? 4 : 8));
     bool foreign = false;
     for (std::uint64_t i = 0; i < count; ++i) {
         Step step = draw_step(one, choices, wish);

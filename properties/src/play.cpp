@@ -26,6 +26,12 @@ constexpr std::uint64_t kMostOffered = std::uint64_t{1} << 20;
 
 }  // namespace
 
+cases::Case CacheTrack::geometry() const {
+    cases::Case one = bound->geometry;
+    one.batch = batch;
+    return one;
+}
+
 std::string Event::place() const {
     return fmt::format("step {} ({})", index, cases::print(*step));
 }
@@ -44,12 +50,13 @@ Player::Player(Scene& scene)
         stopped_ = scene.verdict();
         return;
     }
-    caches_.push_back(make_track());
+    caches_.push_back(make_track(scene.one.batch));
     caches_[0]->cache = std::move(cache);
 }
 
-std::unique_ptr<CacheTrack> Player::make_track() {
+std::unique_ptr<CacheTrack> Player::make_track(std::uint64_t batch) {
     auto track = std::make_unique<CacheTrack>();
+    track->batch = batch;
     track->bound = current_;
     track->updates = current_->nodes->updates;
     track->weights = current_->nodes->weights;
@@ -68,11 +75,29 @@ Verdict Player::verdict(std::string_view if_none) const {
 }
 
 Array Player::prefix(const CacheTrack& track) const {
-    return joined(track.rows, scene_.one.batch, track.bound->geometry.width);
+    return joined(track.rows, track.batch, track.bound->geometry.width);
 }
 
 Array Player::answers(const CacheTrack& track) const {
-    return joined(track.answers, scene_.one.batch, track.bound->geometry.width);
+    return joined(track.answers, track.batch, track.bound->geometry.width);
+}
+
+bool Player::can(Capability capability) {
+    if (scene_.subject.can(capability)) return true;
+    stopped_ = unable(scene_.subject, capability);
+    return false;
+}
+
+Array Player::x_row(const CacheTrack& track, std::uint64_t t) const {
+    Array row;
+    if (scene_.x.empty()) return row;
+    for (std::uint64_t b = 0; b < track.batch; ++b) {
+        const auto start =
+            scene_.x.begin() +
+            static_cast<std::ptrdiff_t>(((b % scene_.one.batch) * scene_.rows + t) * scene_.one.width);
+        row.insert(row.end(), start, start + static_cast<std::ptrdiff_t>(scene_.one.width));
+    }
+    return row;
 }
 
 void Player::begin() {
@@ -178,11 +203,11 @@ void Player::play(const Step& step) {
 }
 
 // Row i of the call is row cursor + i of x; a malformed call repeats the row at the cursor into its shape.
-Player::Call Player::call_of(const Step& step) const {
+Player::Call Player::call_of(const Step& step, std::uint64_t cache_batch) const {
     const cases::Case& one = scene_.one;
     Call call;
     call.rows = step.rows.value_or(step.verb == Verb::prefill ? step.count : 1);
-    const std::uint64_t batch = step.batch.value_or(one.batch);
+    const std::uint64_t batch = step.batch.value_or(cache_batch);
     const std::uint64_t width = step.width.value_or(one.width);
     call.shape = {batch, call.rows, width};
     const std::uint64_t rank = step.rank.value_or(3);
@@ -249,7 +274,7 @@ Prediction Player::predict_call(const Step& step, const Call& call, const CacheT
     if (call.shape.size() != 3) return {"InputRank"};
     if (step.verb != Verb::prefill && call.rows != 1) return {"SingleTokenRequired"};
     if (call.rows == 0) return {"ZeroRows"};
-    if (call.shape[0] != scene_.one.batch) return {"InputBatchMismatch"};
+    if (call.shape[0] != track.batch) return {"InputBatchMismatch"};
     if (call.shape[2] != current_->geometry.width) return {"InputWidthMismatch"};
     if (const std::string_view refusal = binding_refusal(track); !refusal.empty()) return {refusal};
     if (call.rows > track.cache->capacity() - track.rows.size()) return {"CacheFull"};
@@ -257,28 +282,27 @@ Prediction Player::predict_call(const Step& step, const Call& call, const CacheT
 }
 
 void Player::offer_rows(const Step& step) {
-    if ((step.verb == Verb::prefill && !scene_.subject.can(Capability::prefill)) ||
-        (step.verb == Verb::prepare && !scene_.subject.can(Capability::tickets))) {
-        stopped_ = vacuous("the subject has no such call");
-        return;
-    }
+    if (step.verb == Verb::prefill && !can(Capability::prefill)) return;
+    if (step.verb == Verb::prepare && !can(Capability::tickets)) return;
     CacheTrack& track = *cache();
-    Call call = call_of(step);
+    Call call = call_of(step, track.batch);
     event_.first = track.rows.size();
     event_.count = call.rows;
     event_.prediction = predict_call(step, call, track);
     const bool well_shaped = event_.prediction.success();
     if (well_shaped) {
         const std::uint64_t length = event_.first + call.rows;
-        if (call.values.size() < call.rows || multiply_adds(current_->geometry, length) > kSubjectWork / 4) {
+        cases::Case geometry = current_->geometry;
+        geometry.batch = track.batch;
+        if (call.values.size() < call.rows || multiply_adds(geometry, length) > kSubjectWork / 4) {
             stopped_ = vacuous("a call is too large to play");
             return;
         }
         std::vector<Array> prefix = track.rows;
         prefix.push_back(call.values);
-        event_.prediction = predict_numbers(current_->geometry, current_->nodes->weights,
-                                            joined(prefix, scene_.one.batch, current_->geometry.width),
-                                            scene_.one.batch, length, event_.first, call.rows);
+        event_.prediction =
+            predict_numbers(geometry, current_->nodes->weights, joined(prefix, track.batch, geometry.width),
+                            track.batch, length, event_.first, call.rows);
     }
     Output y;
     y.values.assign(call.values.size(), kUntouched);
@@ -333,8 +357,8 @@ void Player::offer_rows(const Step& step) {
 void Player::take_rows(const Step&, const Call& call, CacheTrack& track, Array answer) {
     const std::uint64_t width = current_->geometry.width;
     for (std::uint64_t t = 0; t < call.rows; ++t) {
-        track.rows.push_back(rows_of(call.values, scene_.one.batch, call.rows, width, t, 1));
-        track.answers.push_back(rows_of(answer, scene_.one.batch, call.rows, width, t, 1));
+        track.rows.push_back(rows_of(call.values, track.batch, call.rows, width, t, 1));
+        track.answers.push_back(rows_of(answer, track.batch, call.rows, width, t, 1));
     }
 }
 

@@ -62,10 +62,8 @@ std::shared_ptr<LayerTrack> Player::make_variant(Variant variant, std::string& c
 }
 
 void Player::switch_layer(const Step& step) {
-    if (shares_parameters(step.variant) && !scene_.subject.can(Capability::identity)) {
-        stopped_ = vacuous("the subject's layers can't share parameters");
-        return;
-    }
+    if (step.variant != Variant::original && !can(Capability::binding)) return;
+    if (shares_parameters(step.variant) && !can(Capability::identity)) return;
     // A rebuilt layer is new each time; another variant is made once.
     if (step.variant != Variant::rebuilt) {
         for (const std::shared_ptr<LayerTrack>& track : layers_) {
@@ -91,23 +89,21 @@ void Player::switch_cache(const Step& step) {
         return;
     }
     const cases::Case& one = scene_.one;
-    event_.prediction = predict_cache(current_->geometry, one.batch, one.capacity, one.rope.first);
+    const std::uint64_t batch = step.batch.value_or(one.batch);
+    event_.prediction = predict_cache(current_->geometry, batch, one.capacity, one.rope.first);
+    if (asks_for_too_much(event_.prediction) && !can(Capability::allocation)) return;
     begin();
-    Outcome<std::unique_ptr<Cache>> made =
-        current_->layer->make_cache(one.batch, one.capacity, one.rope.first);
+    Outcome<std::unique_ptr<Cache>> made = current_->layer->make_cache(batch, one.capacity, one.rope.first);
     end(code_of(made));
     if (!made) return;
     if (number >= caches_.size()) caches_.resize(number + 1);
-    caches_[number] = make_track();
+    caches_[number] = make_track(batch);
     caches_[number]->cache = std::move(*made);
     cache_number_ = number;
 }
 
 void Player::update(const Step& step) {
-    if (!scene_.subject.can(Capability::update)) {
-        stopped_ = vacuous("the subject's weights can't be updated");
-        return;
-    }
+    if (!can(Capability::update)) return;
     const std::uint64_t which =
         static_cast<std::uint64_t>(step.tensor) - static_cast<std::uint64_t>(cases::Tensor::wq);
     const auto shape = cases::shape_of(current_->geometry, cases::Tensor::update, step.tensor);
@@ -133,10 +129,7 @@ void Player::update(const Step& step) {
 }
 
 void Player::adamw() {
-    if (!scene_.subject.can(Capability::adamw)) {
-        stopped_ = vacuous("the subject has no optimiser");
-        return;
-    }
+    if (!can(Capability::adamw)) return;
     std::array<Array, 4> gradients;
     constexpr std::array tensors = {cases::Tensor::wq, cases::Tensor::wk, cases::Tensor::wv,
                                     cases::Tensor::wo};
@@ -226,18 +219,16 @@ void Player::commit_all() {
 }
 
 void Player::copy() {
-    if (!scene_.subject.can(Capability::copy)) {
-        stopped_ = vacuous("the subject's caches can't be copied");
-        return;
-    }
+    if (!can(Capability::copy)) return;
     CacheTrack& track = *cache();
     const cases::Case& bound = track.bound->geometry;
-    event_.prediction = predict_cache(bound, scene_.one.batch, scene_.one.capacity, scene_.one.rope.first);
+    event_.prediction = predict_cache(bound, track.batch, scene_.one.capacity, scene_.one.rope.first);
     begin();
     Outcome<std::unique_ptr<Cache>> made = track.cache->copy();
     end(code_of(made));
     if (!made) return;
     auto copied = std::make_unique<CacheTrack>();
+    copied->batch = track.batch;
     copied->bound = track.bound;
     copied->updates = track.updates;
     copied->weights = track.weights;

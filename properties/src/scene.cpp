@@ -99,6 +99,14 @@ bool as_predicted(Checks& checks, const Subject& subject, std::string_view place
     return checks.that(place, prediction.allows(code), code.empty() ? "no refusal" : code, prediction.text());
 }
 
+bool asks_for_too_much(const Prediction& prediction) {
+    return prediction.allows("AllocationFailed") || prediction.allows("ElementCountOverflow");
+}
+
+Verdict unable(const Subject& subject, Capability capability) {
+    return vacuous(fmt::format("{}{}{}", subject.name(), kUnable, to_text(capability)));
+}
+
 Scene::Scene(const cases::Case& the_case, Subject& the_subject, Checks& the_checks,
              std::initializer_list<Capability> needed, std::uint64_t times, std::uint64_t budget)
     : one(the_case), subject(the_subject), checks(the_checks) {
@@ -116,7 +124,7 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
                            std::uint64_t budget) {
     for (const Capability capability : needed) {
         if (!subject.can(capability)) {
-            verdict_ = vacuous(fmt::format("{} can't do: {}", subject.name(), to_text(capability)));
+            verdict_ = unable(subject, capability);
             return;
         }
     }
@@ -127,11 +135,11 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
     const Prediction prediction = predict_layer(one, filled ? &*filled : nullptr);
     const bool typed_wall = limited && subject.can(Capability::typed_refusals);
     if ((!filled || !prediction.allows("")) && !typed_wall) {
-        verdict_ = vacuous(fmt::format("{} is not asked for layers that must be refused", subject.name()));
+        verdict_ = unable(subject, limited ? Capability::typed_refusals : Capability::allocation);
         return;
     }
     if (!filled && !subject.can(Capability::seeded_geometry)) {
-        verdict_ = vacuous("the weights are too large to fill");
+        verdict_ = unable(subject, Capability::seeded_geometry);
         return;
     }
     LayerSpec spec = spec_of(one);
@@ -181,10 +189,15 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
 
 std::unique_ptr<Cache> Scene::make_cache(Layer& of, std::uint64_t batch, std::uint64_t capacity) {
     if (one.rope.first != 0 && !subject.can(Capability::first_position)) {
-        verdict_ = vacuous("the subject's caches start at position 0");
+        verdict_ = unable(subject, Capability::first_position);
         return nullptr;
     }
     const Prediction prediction = predict_cache(one, batch, capacity, one.rope.first);
+    // Without a limit what is too large may be there all the same, and cost gigabytes.
+    if (asks_for_too_much(prediction) && !subject.can(Capability::allocation)) {
+        verdict_ = unable(subject, Capability::allocation);
+        return nullptr;
+    }
     Outcome<std::unique_ptr<Cache>> made = of.make_cache(batch, capacity, one.rope.first);
     // A law that has failed already may still ask for caches on its way out, and gets them.
     if (!as_predicted(checks, subject, "making the cache", code_of(made), prediction)) {

@@ -14,8 +14,10 @@ std::string_view to_text(Capability capability) {
             return "updating a weight";
         case Capability::adamw:
             return "an optimiser step";
+        case Capability::binding:
+            return "binding a cache to its layer";
         case Capability::identity:
-            return "binding a cache to its parameters";
+            return "layers that share parameters";
         case Capability::first_position:
             return "caches that start at another position";
         case Capability::storage:
@@ -42,6 +44,8 @@ std::string_view to_text(Capability capability) {
             return "executors";
         case Capability::threads:
             return "sessions in several threads";
+        case Capability::arithmetic:
+            return "Attest's own order of sums";
     }
     return "unknown";
 }

@@ -6,6 +6,7 @@
 #include "attest/properties/laws.hpp"
 #include "attest/properties/predict.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -76,11 +77,26 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
         for (const cases::Fill& fill : one.fills) {
             reach(fill.filling == cases::Filling::huge, "huge numbers in one tensor");
             reach(fill.filling == cases::Filling::subnormal, "subnormal numbers");
+            reach(fill.filling == cases::Filling::needle && fill.tensor == cases::Tensor::x, "a needle");
+            reach(fill.filling == cases::Filling::zeros && fill.tensor == cases::Tensor::wk, "equal scores");
+            reach(
+                fill.filling == cases::Filling::equal && fill.tensor == cases::Tensor::x && one.sets.empty(),
+                "equal keys");
         }
+        for (const std::uint64_t edge : {63u, 64u, 65u, 127u, 128u, 129u}) {
+            reach(rows == edge && rows == one.capacity, "full at " + std::to_string(edge));
+        }
+        reach(std::any_of(one.sets.begin(), one.sets.end(),
+                          [](const cases::Set& set) {
+                              return set.tensor == cases::Tensor::wq &&
+                                     std::bit_cast<double>(set.bits) <= -512;
+                          }),
+              "scores below a sentinel");
         for (const cases::Step& step : one.steps) {
             reach(true, "verb " + cases::print(step).substr(0, cases::print(step).find(' ')));
             if (step.verb == cases::Verb::layer) reach(true, cases::print(step));
             reach(step.rank.has_value(), "another rank");
+            reach(step.verb == cases::Verb::cache && step.batch.has_value(), "another batch");
         }
     }
     for (const char* const what : {"a zero count",
@@ -103,6 +119,17 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
                                    "huge numbers in one tensor",
                                    "subnormal numbers",
                                    "another rank",
+                                   "another batch",
+                                   "a needle",
+                                   "equal scores",
+                                   "equal keys",
+                                   "scores below a sentinel",
+                                   "full at 63",
+                                   "full at 64",
+                                   "full at 65",
+                                   "full at 127",
+                                   "full at 128",
+                                   "full at 129",
                                    "verb append",
                                    "verb prefill",
                                    "verb prepare",

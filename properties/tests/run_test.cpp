@@ -2,11 +2,16 @@
 
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/properties/scene.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +35,12 @@ Verdict crashes_on_wide_layers(const cases::Case& one, Subject&) {
     counters.checks = 1;
     if (one.width > 8) std::raise(SIGKILL);
     return holds(counters);
+}
+
+Verdict refuses_seventy_seven_slots(const cases::Case& one, Subject&) {
+    Counters counters;
+    counters.checks = 1;
+    return one.capacity != 77 ? holds(counters) : fails("the capacity", "77", "another", "nothing else");
 }
 
 Verdict hangs(const cases::Case&, Subject&) {
@@ -101,7 +112,94 @@ TEST(RunLaw, SurvivesACrashAndKeepsTheCase) {
     EXPECT_EQ(row.outcome, RowOutcome::wrong);
     EXPECT_EQ(row.verdict, "CRASHES");
     EXPECT_NE(all(row).find("signal 9"), std::string::npos) << all(row);
-    EXPECT_NE(all(row).find("width = "), std::string::npos) << all(row);
+    // Shrunk in children of its own to the narrowest layer that still crashes.
+    const std::size_t start = all(row).find("law = ");
+    ASSERT_NE(start, std::string::npos);
+    const auto one = cases::parse(all(row).substr(start));
+    ASSERT_TRUE(one.has_value()) << one.error().text();
+    EXPECT_EQ(one->width, 9u);
+    EXPECT_EQ(one->batch, 1u);
+    EXPECT_TRUE(one->steps.empty());
+}
+
+TEST(RunLaw, ShrinksACrashOnlyAsLongAsItMay) {
+    RunOptions options = options_of();
+    options.engine.shrink_seconds = 0.2;
+    const auto start = std::chrono::steady_clock::now();
+    run_law(law_of(hangs), make_attest_subject, options);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+Verdict takes_all_memory(const cases::Case&, Subject&) {
+    std::vector<std::vector<double>> all;
+    for (;;) {
+        all.emplace_back().reserve(std::size_t{1} << 20);
+    }
+}
+
+TEST(RunLaw, EndsMemoryWithoutEnd) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+    GTEST_SKIP() << "sanitizers need the whole address space";
+#endif
+    RunOptions options = options_of();
+    options.engine.shrink_seconds = 1;
+    options.memory_bytes = std::uint64_t{512} << 20;
+    const Row row = run_law(law_of(takes_all_memory), make_attest_subject, options);
+    EXPECT_EQ(row.outcome, RowOutcome::wrong);
+    EXPECT_NE(all(row).find("bad_alloc"), std::string::npos) << all(row);
+}
+
+TEST(RunLaw, ReplaysTheCorpusFirst) {
+    const std::string corpus = testing::TempDir() + "/attest_corpus";
+    std::filesystem::create_directories(corpus + "/cached_equals_full_prefix");
+    cases::Case one;
+    one.capacity = 77;
+    std::ofstream(corpus + "/cached_equals_full_prefix/seventy_seven_slots.case") << cases::print(one);
+    RunOptions options = options_of();
+    options.corpus = corpus;
+    const Row row = run_law(law_of(refuses_seventy_seven_slots), make_attest_subject, options);
+    EXPECT_EQ(row.verdict, "FAILS");
+    EXPECT_EQ(row.cases, 0u);
+    EXPECT_NE(all(row).find("capacity = 77"), std::string::npos) << all(row);
+    options.corpus.clear();
+    EXPECT_EQ(run_law(law_of(refuses_seventy_seven_slots), make_attest_subject, options).verdict, "holds");
+}
+
+TEST(RunLaw, SaysWhatWasDrawn) {
+    RunOptions options = options_of();
+    options.verbose = true;
+    const Row row = run_law(law_of(refuses_seventy_seven_slots), make_attest_subject, options);
+    EXPECT_NE(all(row).find("type: "), std::string::npos) << all(row);
+    EXPECT_NE(all(row).find("cases with: "), std::string::npos) << all(row);
+}
+
+Verdict asks_too_much(const cases::Case&, Subject& subject) {
+    return unable(subject, Capability::tickets);
+}
+
+TEST(RunLaw, ThatAsksForWhatASubjectHasNotIsVacuous) {
+    const Row row = run_law(law_of(asks_too_much), make_attest_subject, options_of());
+    EXPECT_EQ(row.outcome, RowOutcome::right);
+    EXPECT_EQ(row.verdict, "vacuous");
+    EXPECT_FALSE(row.tested);
+    EXPECT_NE(all(row).find("can't do: prepare and commit"), std::string::npos) << all(row);
+}
+
+TEST(RunLaws, RunsSeveralAtATimeAndEachOnce) {
+    RunOptions options = options_of();
+    options.jobs = 3;
+    std::vector<LawRun> runs;
+    for (const char* const name : {"comparator_flags_nan", "print_then_parse_is_identity",
+                                   "work_counts_add_up", "capacity_does_not_matter"}) {
+        runs.push_back({find_law(name), 20});
+    }
+    std::set<std::string> names;
+    run_laws(runs, make_attest_subject, options, [&](const Row& row) {
+        EXPECT_EQ(row.outcome, RowOutcome::right) << all(row);
+        EXPECT_EQ(row.cases, 20u);
+        EXPECT_TRUE(names.insert(row.name).second);
+    });
+    EXPECT_EQ(names.size(), 4u);
 }
 
 TEST(RunLaw, EndsAHang) {

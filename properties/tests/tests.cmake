@@ -1,13 +1,27 @@
 # One property test and one corpus replay a law, and unit tests of what laws stand on.
 set(attest_findings ${CMAKE_BINARY_DIR}/findings)
 foreach(law IN LISTS attest_law_names)
-    attest_test(NAME law_${law} LABEL property COMMAND attest-properties --law ${law} --seed 20260101 --findings
+    attest_test(NAME law_${law} LABEL property COMMAND attest-properties --law ${law} --fallback-seed 20260101 --findings
                 ${attest_findings})
     if(EXISTS "${PROJECT_SOURCE_DIR}/corpus/${law}")
         attest_test(NAME corpus_${law} LABEL replay COMMAND attest-properties --replay
                     ${PROJECT_SOURCE_DIR}/corpus/${law})
     endif()
 endforeach()
+
+# No false alarm in tens of millions of cases. It takes hours.
+attest_test(NAME no_false_alarm_in_millions LABEL long property TIMEOUT 86400 COMMAND attest-properties --soak --jobs 2
+            --fallback-seed 20260101 --findings ${attest_findings})
+
+# Every sequence of steps on a tiny layer; the longer ones are millions.
+attest_test(NAME every_history_of_four_steps LABEL property COMMAND attest-properties exhaust --steps 4 --findings
+            ${attest_findings})
+attest_test(NAME every_history_of_six_steps LABEL long property COMMAND attest-properties exhaust --steps 6 --jobs 2
+            --findings ${attest_findings})
+
+attest_test(NAME export_round_trip LABEL tool COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/export_test
+            $<TARGET_FILE:attest-properties> $<TARGET_FILE:attest-reference>
+            ${CMAKE_CURRENT_SOURCE_DIR}/examples/fill_in.py)
 
 # Fakes and small subjects for the tests live beside them.
 attest_unit_test(law_verdict_test LABEL unit SOURCES tests/verdict_test.cpp LIBS attest_laws)

@@ -32,17 +32,20 @@ struct LayerTrack {
 
 struct CacheTrack {
     std::unique_ptr<Cache> cache;
+    std::uint64_t batch = 0;
     const LayerTrack* bound = nullptr;          // the layer it was made for …
     std::array<std::uint64_t, 4> updates = {};  // … its nodes' updates then …
     std::array<Array, 4> weights;               // … and what they held
-    std::vector<Array> rows;                    // every row appended so far, each [B, D]
-    std::vector<Array> answers;                 // and its output, [B, D]
+    std::vector<Array> rows;                    // every row appended so far, each [batch, D]
+    std::vector<Array> answers;                 // and its output, [batch, D]
     std::uint64_t advances = 0;                 // commits and resets
     std::uint64_t preparations = 0;             // uses of its workspace
     bool workspace_uncertain = false;           // a refused computation may have used it
 
     // Whether the layer it is bound to has the weights that its rows were projected with.
     bool current() const { return updates == bound->nodes->updates; }
+    // The geometry it was made for, with its own batch.
+    cases::Case geometry() const;
 };
 
 struct TicketTrack {
@@ -103,9 +106,12 @@ class Player {
     };
     std::span<const Left> left() const { return left_; }
 
-    // All rows of a cache as one prefix [B, length, D], and their answers.
+    // All rows of a cache as one prefix [batch, length, D], and their answers.
     Array prefix(const CacheTrack& track) const;
     Array answers(const CacheTrack& track) const;
+
+    // Row t of x for a cache of any batch: sequence b has row b mod B. [batch, D]; empty where x is.
+    Array x_row(const CacheTrack& track, std::uint64_t t) const;
 
     Scene& scene() { return scene_; }
 
@@ -130,18 +136,20 @@ class Player {
     void snapshot();
     void reset();
 
-    Call call_of(const cases::Step& step) const;
+    Call call_of(const cases::Step& step, std::uint64_t cache_batch) const;
     Prediction predict_call(const cases::Step& step, const Call& call, const CacheTrack& track) const;
     std::string_view binding_refusal(const CacheTrack& track) const;
     Prediction predict_commit(const TicketTrack& ticket, const CacheTrack& track) const;
     void commit_in_model(TicketTrack& ticket);
-    std::unique_ptr<CacheTrack> make_track();
+    std::unique_ptr<CacheTrack> make_track(std::uint64_t batch);
     std::shared_ptr<LayerTrack> make_variant(cases::Variant variant, std::string& code);
 
     // What the step just played met, as a number: the call, its answer, and where cache, layer and tickets
     // stand.
     std::uint64_t digest() const;
 
+    // Stops where the subject can't do what the step asks for.
+    bool can(Capability capability);
     // Around every call to the subject: arms the failure and counts allocations.
     void begin();
     void end(std::string_view code);

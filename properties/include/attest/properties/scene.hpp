@@ -46,6 +46,13 @@ std::string_view code_of(const Outcome<T>& outcome) {
 bool as_predicted(Checks& checks, const Subject& subject, std::string_view place, std::string_view code,
                   const Prediction& prediction);
 
+// Whether memory decides a call: only a subject that can be limited is asked then.
+bool asks_for_too_much(const Prediction& prediction);
+
+// A vacuous verdict because the subject has no such thing. No other verdict reads so.
+inline constexpr std::string_view kUnable = " can't do: ";
+Verdict unable(const Subject& subject, Capability capability);
+
 // Scene makes the layer of a case under an allocation limit, and says why if there is none:
 // a geometry that the documented lists refuse must be refused with that code; then, or when the case is too
 // large for the law, the verdict is vacuous. The subject is left without limits and armed failures.

@@ -40,7 +40,8 @@ enum class Capability : std::uint8_t {
     tickets,          // prepare, commit, commit_all, discard
     update,           // Layer::update
     adamw,            // Layer::adamw
-    identity,         // a cache is bound to the parameters it was made for; Layer::share
+    binding,          // a cache refuses every layer but the one it was made for, and an updated one
+    identity,         // layers that share parameters: Layer::share, revisions
     first_position,   // caches that do not start at position 0
     storage,          // Cache::storage
     poison,           // Cache::poison
@@ -54,6 +55,7 @@ enum class Capability : std::uint8_t {
     seeded_geometry,  // Subject::make_seeded_layer
     executors,        // Subject::work_with: others than the calling thread may do the work
     threads,          // sessions on one layer in several threads, each with a cache of its own
+    arithmetic,       // sums, exp and angles are Attest's own; without it the bound is a foreign kernel's
 };
 
 std::string_view to_text(Capability capability);
