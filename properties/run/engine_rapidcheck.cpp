@@ -141,9 +141,12 @@ void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& p
                const EngineOptions& options, Clock::time_point deadline, Record& record) {
     const rc::Gen<Drawn> generator = drawing(law.name, record, options.shrink_seconds);
     Distribution drawn_so_far;
+    bool over = false;
     const auto property = [&] {
-        // Shrinking has a time of its own.
-        if (!record.failed && Clock::now() > deadline) return;
+        // To end a round in its middle is to let it fail, of which the record hears nothing. Shrinking has a
+        // time of its own.
+        over = !record.failed && Clock::now() > deadline;
+        if (over) RC_FAIL("time is over");
         const Drawn drawn = *generator;
         if (options.distribution && !record.failed) drawn_so_far.add(drawn.one);
         record.begin(drawn.one);
@@ -161,7 +164,7 @@ void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& p
     rc::detail::GaveUpResult gave_up;
     if (result.match(gave_up)) record.trouble.set("RapidCheck gave up: " + gave_up.description);
     rc::detail::FailureResult failure;
-    if (result.match(failure) && !record.failed) {
+    if (result.match(failure) && !record.failed && !over) {
         record.trouble.set("RapidCheck: " + failure.description);
     }
     if (options.distribution) record.distribution.set(drawn_so_far.text());

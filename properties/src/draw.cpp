@@ -76,6 +76,19 @@ void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigne
         one.width = std::min<U>(one.width, 16);
     }
 
+    // Widths that kernels know by name or cut into pieces, on both sides of each; all else is small then.
+    if (size >= 20 && once_in(choices, 16)) {
+        one.batch = one.kv_heads = 1;
+        one.heads = wish.grouped ? 2 : 1;
+        if (choices.below(2) == 0) {
+            one.head_width = pick(choices, {U{64}, U{128}, U{63}, U{65}, U{129}});
+            one.width = std::min<U>(one.width, 5);
+        } else {
+            one.width = pick(choices, {U{65}, U{128}, U{64}, U{130}});
+            one.head_width = std::min<U>(one.head_width, 4);
+        }
+    }
+
     cases::Rope& rope = one.rope;
     rope.pairs = choices.below(3) == 2 ? cases::Pairs::half : cases::Pairs::interleaved;
     const U most = one.head_width / 2 * 2;
@@ -90,6 +103,8 @@ void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigne
     const bool edge = size >= 30 && once_in(choices, wish.oracle ? 24 : wish.spread ? 3 : 12);
     if (edge) {
         rows = pick(choices, {U{64}, U{65}, U{63}, U{66}, U{128}, U{129}, U{127}});
+        // Four blocks are the first that are not folded one after the other.
+        if (!wish.oracle && choices.below(3) == 2) rows = pick(choices, {U{193}, U{192}, U{194}, U{257}});
         if (wish.spread) rows = pick(choices, {U{193}, U{257}, U{385}, U{449}, U{513}});
         one.batch = 1;
         one.kv_heads = std::min<U>(one.kv_heads, 1);

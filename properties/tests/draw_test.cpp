@@ -63,6 +63,9 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
         reach(one.head_width == 7 || one.head_width == 9, "an edge of 8 lanes");
         reach(one.head_width == 15 || one.head_width == 17, "an edge of 16 lanes");
         reach(rows > 63 && rows < 66, "an edge of a block");
+        reach(rows > 192 && rows < 195, "an edge of four blocks");
+        reach(one.head_width == 64 || one.head_width == 128, "a head width with a kernel of its own");
+        reach(one.width > 64, "an output in pieces");
         reach(rows == one.capacity, "the exact capacity");
         reach(rows > one.capacity, "more rows than slots");
         reach(one.rope.first >= std::uint64_t{1} << 17, "a far position");
@@ -107,6 +110,9 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
                                    "an edge of 8 lanes",
                                    "an edge of 16 lanes",
                                    "an edge of a block",
+                                   "an edge of four blocks",
+                                   "a head width with a kernel of its own",
+                                   "an output in pieces",
                                    "the exact capacity",
                                    "more rows than slots",
                                    "a far position",

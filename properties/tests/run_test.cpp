@@ -107,6 +107,28 @@ TEST(RunLaw, ShrinksAndWritesACounterexampleThatReplays) {
     EXPECT_EQ(one->width, 1u);
 }
 
+// A time given means further rounds, and ends a round in the middle.
+TEST(RunLaw, GoesOnForTheTimeGiven) {
+    RunOptions options = options_of();
+    options.engine.cases = 5;
+    options.engine.cases_given = true;
+    options.engine.seconds = 0.3;
+    const Row more = run_law(*find_law("comparator_flags_nan"), make_attest_subject, options);
+    EXPECT_EQ(more.outcome, RowOutcome::right) << all(more);
+    EXPECT_GT(more.cases, 5u);
+    options.engine.cases = 1000000000;
+    const Row fewer = run_law(*find_law("comparator_flags_nan"), make_attest_subject, options);
+    EXPECT_EQ(fewer.outcome, RowOutcome::right) << all(fewer);
+    EXPECT_LT(fewer.cases, 1000000000u);
+}
+
+TEST(RunLaw, TellsWhenItFailed) {
+    const Row row = run_law(law_of(wants_few_rows), make_attest_subject, options_of());
+    EXPECT_GT(row.failed_seconds, 0);
+    EXPECT_LE(row.failed_seconds, row.seconds);
+    EXPECT_TRUE(cases::parse(row.counterexample).has_value());
+}
+
 TEST(RunLaw, SurvivesACrashAndKeepsTheCase) {
     const Row row = run_law(law_of(crashes_on_wide_layers), make_attest_subject, options_of());
     EXPECT_EQ(row.outcome, RowOutcome::wrong);
