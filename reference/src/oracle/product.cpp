@@ -13,42 +13,6 @@ std::vector<N> row_of(const Matrix& matrix, std::size_t row) {
     return to_reals<N>(matrix.values.subspan(row * matrix.width, matrix.width));
 }
 
-// Signs that no error of a kernel follows (the middle bits of a multiplicative hash).
-bool is_negative(std::size_t index) {
-    return ((index + 1) * 0x9e3779b97f4a7c15U >> 40 & 1) != 0;
-}
-
-// Exchange holds Σ_i ±wo_i and Σ_i |wo_i|, column by column.
-template <class N>
-struct Exchange {
-    std::vector<N> sums, magnitudes;
-
-    explicit Exchange(const Matrix& wo) : sums(wo.width, N(0)), magnitudes(wo.width, N(0)) {
-        for (std::size_t n = 0; n < wo.values.size(); ++n) {
-            const N value = wo.values[n];
-            sums[n % wo.width] += is_negative(n / wo.width) ? N(-value) : value;
-            magnitudes[n % wo.width] += abs(value);
-        }
-    }
-
-    // Errors of rounding are below a half of the digits, whatever cancels; an error of ours is not.
-    bool agrees(const N* y, std::size_t width, const std::vector<N>& merged) const {
-        N difference = 0, size = 0;
-        for (std::size_t i = 0; i < width; ++i) {
-            difference += is_negative(i) ? N(-y[i]) : y[i];
-            size += abs(y[i]);
-        }
-        for (std::size_t j = 0; j < merged.size(); ++j) {
-            difference -= sums[j] * merged[j];
-            size += magnitudes[j] * abs(merged[j]);
-        }
-        N allowed = size;
-        auto* const raw = allowed.backend().data();
-        mpfr_div_2ui(raw, raw, static_cast<unsigned long>(mpfr_get_prec(raw)) / 2, MPFR_RNDN);
-        return abs(difference) <= allowed;
-    }
-};
-
 }  // namespace
 
 template <class N>

@@ -176,5 +176,26 @@ TEST(Product, MergesAgreeInBothFormulations) {
     }
 }
 
+// One wrong element, however little wrong, and the exchanged sums differ.
+TEST(Product, TheExchangedSumsNoticeAWrongElement) {
+    Numbers numbers(4);
+    const std::size_t features = 6, width = 9;
+    const std::vector<double> wo = draw_row(numbers, width * features, 24, 4);
+    const Matrix matrix(wo, features);
+    Heads<Real> mixed(1, 2, 1, 3);
+    for (Real& value : mixed.data)
+        value = Real(numbers.draw(53, 5)) / 7;
+    Checked how{.formulation = Formulation::definition, .threads = 1};
+    std::vector<Real> y = merge(mixed, matrix, how);
+    const Exchange<Real> exchange(matrix);
+    EXPECT_TRUE(exchange.agrees(y.data(), width, mixed.data));
+    for (Real& element : y) {
+        const Real right = element;
+        element += (1 + abs(right)) * 0x1p-60;
+        EXPECT_FALSE(exchange.agrees(y.data(), width, mixed.data));
+        element = right;
+    }
+}
+
 }  // namespace
 }  // namespace attest::reference
