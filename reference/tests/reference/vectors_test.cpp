@@ -1,12 +1,16 @@
 // The published vectors: right ones pass, wrong ones are refused. Skipped, and said so, where they are not.
 #include "vectors.hpp"
+#include "reference/torch_inputs.hpp"
 
 #include <attest/dump/safetensors.hpp>
 #include <attest/reference/verdict.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -141,11 +145,12 @@ TEST(Vectors, TrainedLayersPassAndAStaleKeyDoesNot) {
     }
 }
 
-// The two PyTorch dumps hold inputs re-made from seeds, and these are not the inputs of the published
-// answers: the rotation at position 0 is the identity, and a row that sees one key answers its value, yet
-// both differ from the inputs in the sixth digit. As they stand they are rightly refused. With that
-// difference told as the answers' own error they pass everywhere else too.
-TEST(Vectors, TorchPassesBesideTheErrorOfItsReMadeInputs) {
+// The two PyTorch dumps hold inputs re-made from seeds with an accurate logarithm, sine and cosine, and these
+// are not quite what PyTorch's answers were computed from: position 0 turns nothing, yet y differs from x
+// there; a row that sees one key answers its value, yet differs from it. As they stand they are refused, and
+// rightly. With the inputs that PyTorch's own generator makes of the same random bits they pass, and no error
+// of the answers has to be told.
+TEST(Vectors, TorchPassesWithTheInputsItHad) {
     ATTEST_VECTORS_OR_SKIP(folder, "torch");
     const auto paths = dumps_in(*folder);
     EXPECT_EQ(paths.size(), 2U);
@@ -153,28 +158,54 @@ TEST(Vectors, TorchPassesBesideTheErrorOfItsReMadeInputs) {
         const auto file = dump::read(path.string());
         ASSERT_TRUE(file);
         EXPECT_EQ(verdict_of(*file).outcome, Outcome::wrong) << path;
-        if (path.filename() == "rope.safetensors") {
-            double off = 0;  // of position 0, which nothing turns
-            const dump::Tensor &x = *file->find("x"), &y = *file->find("y");
-            for (std::uint64_t b = 0; b < 4; ++b)
-                for (std::uint64_t i = 0; i < 64; ++i)
-                    off = std::max(off, std::abs(x.number(b * 12 * 64 + i) - y.number(b * 12 * 64 + i)));
-            EXPECT_GT(off, 9e-7);
-            EXPECT_LT(off, 1e-6);
-        }
         std::vector<dump::NewTensor> tensors;
-        for (const dump::Tensor& tensor : file->tensors())
-            tensors.push_back({tensor.name(),
-                               tensor.dtype(),
-                               {tensor.shape().begin(), tensor.shape().end()},
-                               {tensor.bytes().begin(), tensor.bytes().end()}});
-        auto metadata = file->metadata();
-        metadata.emplace_back("answer_error", "1e-6");
-        const auto bytes = dump::format_safetensors(tensors, metadata);
+        for (const dump::Tensor& tensor : file->tensors()) {
+            const std::vector<std::uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
+            if (tensor.name() == "y" || tensor.name() == "mask") {
+                tensors.push_back(
+                    {tensor.name(), tensor.dtype(), shape, {tensor.bytes().begin(), tensor.bytes().end()}});
+                continue;
+            }
+            ASSERT_EQ(tensor.count() % 16, 0U);
+            const std::vector<double> accurate = tensor.numbers();
+            const std::vector<float> made = testing::made_by_torch(accurate);
+            double most = 0;
+            for (std::size_t n = 0; n < made.size(); ++n)
+                most = std::max(most, std::abs(static_cast<double>(made[n]) - accurate[n]));
+            EXPECT_LT(most, 2e-6) << path << " " << tensor.name();
+            tensors.push_back(dump::make_tensor(tensor.name(), shape, std::span(made)));
+        }
+        // Where an answer is an input, it is that input to the bit, all but a few that a contraction of the
+        // compiler's may have rounded otherwise.
+        const bool is_rope = path.filename() == "rope.safetensors";
+        std::size_t same = 0, same_before = 0, compared = 0;
+        const dump::Tensor& y = *file->find("y");
+        const dump::Tensor& input = *file->find(is_rope ? "x" : "v");
+        const dump::NewTensor& made = *std::find_if(
+            tensors.begin(), tensors.end(), [&](const auto& one) { return one.name == input.name(); });
+        for (std::uint64_t b = 0; b < (is_rope ? 4U : 1U); ++b)
+            for (std::uint64_t f = 0; f < 64; ++f) {
+                // Position 0 of batch b; or row 11 of batch 0, which sees key 14 alone.
+                const std::uint64_t from = is_rope ? b * 12 * 64 + f : 14 * 64 + f;
+                const std::uint64_t to = is_rope ? from : 11 * 64 + f;
+                float value = 0;
+                std::memcpy(&value, made.bytes.data() + from * sizeof value, sizeof value);
+                ++compared;
+                same += static_cast<double>(value) == y.number(to) ? 1U : 0U;
+                same_before += input.number(from) == y.number(to) ? 1U : 0U;
+            }
+        std::printf("%s: %zu of %zu as PyTorch made them, %zu as re-made\n", path.filename().c_str(), same,
+                    compared, same_before);
+        EXPECT_GT(same * 100, compared * 97) << path;
+        EXPECT_LT(same_before * 100, compared * 50) << path;
+
+        const auto bytes = dump::format_safetensors(tensors, file->metadata());
         ASSERT_TRUE(bytes);
         const auto told = dump::parse_safetensors(*bytes, "told");
         ASSERT_TRUE(told);
-        EXPECT_EQ(verdict_of(*told).outcome, Outcome::right) << path;
+        const Verdict verdict = verdict_of(*told);
+        EXPECT_EQ(verdict.outcome, Outcome::right) << path;
+        EXPECT_LT(verdict.tensors.at(0).comparison.worst.ratio, 0.75) << path;
     }
 }
 
