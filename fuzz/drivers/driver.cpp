@@ -31,7 +31,7 @@ extern "C" [[gnu::weak]] std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::s
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
     return "allocator_may_return_null=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64:"
-           "malloc_context_size=4:detect_stack_use_after_return=0:allocator_release_to_os_interval_ms=-1";
+           "malloc_context_size=1:detect_stack_use_after_return=0:allocator_release_to_os_interval_ms=-1";
 }
 
 namespace {

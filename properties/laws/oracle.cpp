@@ -20,7 +20,9 @@ reference::Layer Problem::layer() const {
                                                                      : reference::RopePairs::interleaved,
                   .width = geometry.rope.width,
                   .base = geometry.rope.base};
-    layer.first_position = geometry.rope.first;
+    // Without a rotation positions play no part. The library then takes them up to 2^64 - 1, the oracle does
+    // not.
+    layer.first_position = geometry.rope.width == 0 ? 0 : geometry.rope.first;
     layer.x = x;
     layer.wq = weights[0];
     layer.wk = weights[1];

@@ -9,10 +9,12 @@ namespace {
 // Dense strides for the axes in the order of `axes`, slowest first.
 Strides strides_in_order(std::span<const std::size_t> lengths, std::span<const std::size_t> axes) {
     Strides strides{};
-    std::ptrdiff_t step = 1;
+    // Where an axis is empty the others may have any length, so that the product wraps; nothing is walked
+    // then.
+    std::size_t step = 1;
     for (std::size_t i = axes.size(); i-- > 0;) {
-        strides[axes[i]] = step;
-        step *= static_cast<std::ptrdiff_t>(lengths[axes[i]]);
+        strides[axes[i]] = static_cast<std::ptrdiff_t>(step);
+        step *= lengths[axes[i]];
     }
     return strides;
 }
