@@ -16,6 +16,11 @@ attest_test(NAME no_false_alarm_in_millions LABEL long property TIMEOUT 86400 CO
 # Every sequence of steps on a tiny layer; the longer ones are millions.
 attest_test(NAME every_history_of_four_steps LABEL property COMMAND attest-properties exhaust --steps 4 --findings
             ${attest_findings})
+add_test(NAME every_history_of_three_steps_shows_a_planted_bug
+         COMMAND attest-properties exhaust --steps 3 --planted $<TARGET_FILE:planted_revision_not_checked>
+                 --findings ${attest_findings})
+set_tests_properties(every_history_of_three_steps_shows_a_planted_bug
+                     PROPERTIES LABELS property PASS_REGULAR_EXPRESSION "any_history_is_its_rows is broken")
 attest_test(NAME every_history_of_six_steps LABEL long property COMMAND attest-properties exhaust --steps 6 --jobs 2
             --findings ${attest_findings})
 
