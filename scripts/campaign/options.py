@@ -17,6 +17,11 @@ def seconds_of(text: str) -> int:
     return int(match[1]) * UNITS[match[2] or "s"]
 
 
+def path_of(text: str) -> Path:
+    """Drivers run in folders of their own, so that a relative path would be another one there."""
+    return Path(text).resolve()
+
+
 def count_of(text: str) -> int:
     if re.fullmatch(r"[1-9][0-9]{0,3}", text) is None:
         raise argparse.ArgumentTypeError(f"{text} is no number of jobs")
@@ -51,14 +56,14 @@ def parse(arguments: list[str]) -> Options:
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", choices=["", "three", "all"], default="")
-    parser.add_argument("--binaries", type=Path, required=True)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--planted", type=Path, action="append", default=[])
+    parser.add_argument("--binaries", type=path_of, required=True)
+    parser.add_argument("--folder", type=path_of, required=True)
+    parser.add_argument("--corpus", type=path_of, required=True)
+    parser.add_argument("--planted", type=path_of, action="append", default=[])
     parser.add_argument("--slurm", type=count_of, default=0)
     parser.add_argument("--part", choices=["all", "worker", "last"], default="all")
     parser.add_argument("--worker", type=int, default=0)
-    parser.add_argument("--claims", type=Path)
+    parser.add_argument("--claims", type=path_of)
     parser.add_argument("--files-max", type=int, default=4000)
     parser.add_argument("--bytes-max", type=int, default=8 << 20)
     return Options(**vars(parser.parse_args(arguments)))
