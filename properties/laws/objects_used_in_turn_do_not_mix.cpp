@@ -1,5 +1,6 @@
 // Two layers of different geometry, each with its cache, used in turn, give the bits that each gives alone;
-// also when the second is dropped half-way and made again.
+// also when the second is dropped half-way and made again, and when each prepares a row before either
+// commits.
 //
 // Kills scratch, tables or settings that objects share (B21), a rotation table looked up by too little of its
 // configuration (B05, B16), and state kept by address (B02).
@@ -58,6 +59,7 @@ class Session {
         return true;
     }
     void end() {
+        ticket_.reset();
         cache_.reset();
         layer_.reset();
         run_ = Run();
@@ -73,6 +75,23 @@ class Session {
             append(*layer_, *cache_, {.shape = {geometry_.batch, 1, geometry_.width}, .values = row});
         run_.code = answer.code;
         if (run_.code.empty()) answers_.push_back(std::move(answer.y));
+    }
+
+    // The next row in two halves, between which others may work.
+    void prepare() {
+        ticket_.reset();
+        if (position_ == rows_ || !run_.code.empty()) return;
+        const Array row = rows_of(x_, geometry_.batch, rows_, geometry_.width, position_++, 1);
+        prepared_.values.assign(row.size(), kUntouched);
+        auto ticket = layer_->prepare(
+            *cache_, {.shape = {geometry_.batch, 1, geometry_.width}, .values = row}, prepared_);
+        run_.code = code_of(ticket);
+        if (ticket) ticket_ = std::move(*ticket);
+    }
+    void commit() {
+        if (ticket_ == nullptr) return;
+        run_.code = code_of(cache_->commit(*ticket_));
+        if (run_.code.empty()) answers_.push_back(prepared_.values);
     }
 
     Run result() {
@@ -94,6 +113,8 @@ class Session {
     std::unique_ptr<Cache> cache_;
     Run run_;
     std::vector<Array> answers_;
+    std::unique_ptr<Ticket> ticket_;
+    Output prepared_;
     std::uint64_t position_ = 0;
 };
 
@@ -111,7 +132,7 @@ Run alone(Session& session) {
 
 Verdict objects_used_in_turn_do_not_mix(const cases::Case& one, Subject& subject) {
     Checks checks;
-    Scene scene(one, subject, checks, {}, 12);
+    Scene scene(one, subject, checks, {}, 14);
     if (!scene) return scene.verdict();
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
@@ -147,6 +168,16 @@ Verdict objects_used_in_turn_do_not_mix(const cases::Case& one, Subject& subject
     same_run(checks, "the first of two used in turn", first_in_turn, first_alone);
     same_run(checks, "the second of two used in turn", second.result(), second_alone);
     same_run(checks, "the first in the end", first.result(), first_alone);
+    if (!subject.can(Capability::tickets) || checks.failed()) return checks.verdict();
+    if (!first.begin() || !second.begin()) return checks.verdict();
+    for (std::uint64_t t = 0; t < rows; ++t) {
+        first.prepare();
+        second.prepare();
+        first.commit();
+        second.commit();
+    }
+    same_run(checks, "the first, prepared in turn", first.result(), first_alone);
+    same_run(checks, "the second, prepared in turn", second.result(), second_alone);
     return checks.verdict();
 }
 
