@@ -164,7 +164,7 @@ if(ATTEST_BUILD_TESTS)
         COMMAND reference_oracle_test --gtest_also_run_disabled_tests --gtest_filter=Lengths.DISABLED_OfEveryHead)
     # 10^5 trials run in reference_oracle_test; these are 10^7, and every term of the bound weakened in turn.
     attest_test(NAME attack_at_length LABEL long COMMAND attest-attack all 50000000 10000000)
-    attest_test(NAME attack_on_each_term LABEL long COMMAND attest-attack weaken 1 60
+    attest_test(NAME attack_on_each_term LABEL long COMMAND attest-attack weaken 1 12
                                                             "${PROJECT_SOURCE_DIR}/reference/PROOF.md")
     attest_unit_test(
         reference_vectors_test

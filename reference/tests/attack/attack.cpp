@@ -32,8 +32,8 @@ Trial compare_all(const std::vector<Judged>& judged, const Answers& got) {
     return trial;
 }
 
-Climb::Climb(Setup setup)
-    : setup_(std::move(setup)), judged_(judgement_of(setup_)), answers_(answers_of(setup_)) {
+Climb::Climb(Setup setup, Judge judge)
+    : setup_(std::move(setup)), judge_(judge), judged_(judge(setup_)), answers_(answers_of(setup_)) {
     best_ = compare_all(judged_, answers_);
 }
 
@@ -42,7 +42,7 @@ Trial Climb::step(Random& random) {
     const bool rejudged = mutate(changed, random) == Change::numbers;
     std::vector<Judged> judged;
     if (rejudged) {
-        judged = judgement_of(changed);
+        judged = judge_(changed);
         if (judged.empty()) return {};
     }
     Answers answers = answers_of(changed);

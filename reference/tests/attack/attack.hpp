@@ -21,7 +21,9 @@ Trial compare_all(const std::vector<Judged>& judged, const Answers& got);
 // Climb keeps the worst of what a setup was changed into.
 class Climb {
   public:
-    explicit Climb(Setup setup);
+    using Judge = std::vector<Judged> (*)(const Setup&);
+
+    explicit Climb(Setup setup, Judge judge = judgement_of);
 
     // step changes the setup a little and keeps the change where error / bound did not fall.
     Trial step(Random& random);
@@ -32,6 +34,7 @@ class Climb {
 
   private:
     Setup setup_;
+    Judge judge_;
     std::vector<Judged> judged_;
     Answers answers_;
     Trial best_;

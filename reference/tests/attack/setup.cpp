@@ -118,7 +118,7 @@ void draw_core(Setup& setup, Number number, Random& random) {
     core = {.batch = 1, .heads = 1, .kv_heads = 1, .length = 1, .width = 1, .value_width = 1};
     core.width = tight ? 1 + random.below(3) : 1 + random.below(12);
     core.value_width = tight ? 1 : 2;
-    if (random.chance(300)) core.width = 257;  // no number of bf16
+    if (random.chance(number == Number::bf16 ? 30 : 300)) core.width = 257;  // no number of bf16
     core.keys = tight ? 1 + random.below(4) : 1 + random.below(12);
     if (!tight && random.chance(8)) core.keys = 64 + random.below(80);
     const double size = draw_size(random, number);
@@ -160,7 +160,7 @@ void draw_layer(Setup& setup, Number number, Random& random) {
     layer.rope.pairs = random.one_of({RopePairs::interleaved, RopePairs::half});
     layer.rope.width = 2 * random.below(layer.head_width / 2 + 1);
     layer.rope.base = random.one_of({10000.0, 500000.0, 10.0, 1e6, 0x1.000001p17});
-    layer.first_position = random.one_of<std::uint64_t>({0, 1, 17, 1000, 131072, 20000000});
+    layer.first_position = random.one_of<std::uint64_t>({0, 1, 17, 1000, 131072, 20000001});
     const double size = draw_size(random, number);
     const std::size_t features = layer.heads * layer.head_width, kv = layer.kv_heads * layer.head_width;
     setup.tensors = {

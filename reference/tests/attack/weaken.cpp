@@ -2,8 +2,10 @@
 
 #include "attack.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace attest::reference::attack {
@@ -109,16 +111,25 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-class Weakened {
-  public:
-    explicit Weakened(Weakening by) : by_(by) { weakening = &by_; }
-    ~Weakened() { weakening = nullptr; }
-    Weakened(const Weakened&) = delete;
-    Weakened& operator=(const Weakened&) = delete;
+// What the climb weakens; the bound itself is weakened only while it is evaluated.
+Weakening chosen{};
 
-  private:
-    Weakening by_;
-};
+// weakened_judgement judges under the weakened bound. Elements that the term has little share in have no
+// bound here: that the attack comes near their bound says nothing of the term.
+std::vector<Judged> weakened_judgement(const Setup& setup) {
+    const std::vector<Judged> whole = judgement_of(setup);
+    weakening = &chosen;
+    std::vector<Judged> less = judgement_of(setup);
+    weakening = nullptr;
+    if (whole.size() != less.size()) return {};
+    for (std::size_t tensor = 0; tensor < less.size(); ++tensor)
+        for (std::size_t n = 0; n < less[tensor].allowed.size(); ++n) {
+            const double allowed = whole[tensor].allowed[n];
+            if (!std::isfinite(allowed) || !(less[tensor].allowed[n] < allowed * 0.995))
+                less[tensor].allowed[n] = std::numeric_limits<double>::infinity();
+        }
+    return less;
+}
 
 Setup draw_for(Random& random) {
     const Number number = random.one_of(
@@ -129,20 +140,13 @@ Setup draw_for(Random& random) {
 }
 
 // How much of some element's bound the term is.
-double influence(const Setup& setup, Weakening by) {
-    const std::vector<Judged> whole = judgement_of(setup);
-    std::vector<Judged> less;
-    {
-        const Weakened weakened(by);
-        less = judgement_of(setup);
-    }
+double influence(const Setup& setup) {
+    const std::vector<Judged> whole = judgement_of(setup), less = weakened_judgement(setup);
     double most = 0;
-    for (std::size_t tensor = 0; tensor < less.size() && tensor < whole.size(); ++tensor)
-        for (std::size_t n = 0; n < less[tensor].allowed.size(); ++n) {
-            const double allowed = whole[tensor].allowed[n];
-            if (std::isfinite(allowed) && allowed > 0)
-                most = std::max(most, 1 - less[tensor].allowed[n] / allowed);
-        }
+    for (std::size_t tensor = 0; tensor < less.size(); ++tensor)
+        for (std::size_t n = 0; n < less[tensor].allowed.size(); ++n)
+            if (std::isfinite(less[tensor].allowed[n]) && whole[tensor].allowed[n] > 0)
+                most = std::max(most, 1 - less[tensor].allowed[n] / whole[tensor].allowed[n]);
     return most;
 }
 
@@ -160,10 +164,11 @@ Missed weaken_and_attack(const NamedTerm& named, std::uint64_t seed, std::uint64
     std::size_t next = 0;
     for (; missed.climbs < climbs && next < factors.size(); ++missed.climbs) {
         std::optional<Setup> start;
-        double most = 1e-6;
+        double most = 0.005;
+        chosen = {named.term, 0};
         for (int n = 0; n < kDraws; ++n) {
             Setup setup = draw_for(random);
-            const double found = influence(setup, {named.term, 0});
+            const double found = influence(setup);
             if (found <= most) continue;
             most = found;
             start = std::move(setup);
@@ -172,8 +177,8 @@ Missed weaken_and_attack(const NamedTerm& named, std::uint64_t seed, std::uint64
         // The climb goes on with each factor that it can still catch.
         Setup reached = std::move(*start);
         while (next < factors.size()) {
-            const Weakened weakened({named.term, factors[next]});
-            Climb climb(reached);
+            chosen = {named.term, factors[next]};
+            Climb climb(reached, weakened_judgement);
             for (int step = 0; step < kSteps && !climb.best().violated; ++step)
                 (void)climb.step(random);
             if (next == 0) missed.best = std::max(missed.best, climb.best().ratio);
