@@ -4,6 +4,8 @@
 //
 // Kills a maximum that is not subtracted (B24), one that starts at a finite sentinel above the scores, masked
 // scores and real ones confused, and an exponent cut off where it must not be.
+//
+// Stays although no planted bug needs it alone: it moves scores past any sentinel, wherever that may lie.
 
 #include "oracle.hpp"
 #include "remade.hpp"

@@ -5,6 +5,9 @@
 //
 // Kills what only a history shows: offsets, lengths and bindings that a certain order of calls gets wrong
 // (B02, B04, B13, B18, B19, B30, B32), and copies, tickets or caches that share something (B20, B21).
+//
+// Stays although others see its bugs as well: it is the model of all calls together, for the orders that no
+// other law thinks of.
 
 #include "attest/properties/history.hpp"
 

@@ -2,6 +2,9 @@
 //
 // Kills a wrong offset for the new row (B04), a causal frontier that the past does not move (B06), a row
 // appended twice (B18), and a key rotated twice or not at all (B25).
+//
+// Stays although others see its bugs as well: it is the library's first promise, and compares every way in
+// which a row can come in with the full prefix.
 
 #include "support.hpp"
 

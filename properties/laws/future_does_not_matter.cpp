@@ -3,6 +3,9 @@
 //
 // Kills a causal frontier off by one or not moved by the past (B06), and an order of summation that depends
 // on the number of rows (B08).
+//
+// Stays although others see its bugs as well: it changes the future itself, where others compare runs that
+// may see the same wrong one.
 
 #include "support.hpp"
 

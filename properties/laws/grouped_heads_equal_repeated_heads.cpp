@@ -2,6 +2,9 @@
 // bits.
 //
 // Kills h mod Hkv, a wrong division, and groups that are not repeated (B22), and exchanged axes (B14).
+//
+// Stays although others see its bugs as well: it compares by bits and needs no oracle, so that no fault of
+// the oracle's groups can hide one of the library's.
 
 #include "support.hpp"
 

@@ -11,6 +11,9 @@
 //
 // Kills weights that do not sum to one, a stale or dropped key beside a correct denominator (B27), and
 // outputs mixed from another group's values (B22).
+//
+// Stays although others see its bugs as well: it needs no exact answer, so that no fault of the oracle can
+// hide one of the mix.
 
 #include "oracle.hpp"
 #include "support.hpp"

@@ -4,6 +4,9 @@
 // Kills angles, positions or inverse frequencies formed in a narrow type, which are off by more the farther a
 // position is (B01), pair conventions mixed between table and rotation (B23), a query or key turned by
 // another position than its own (B04, B25).
+//
+// Stays although others see its bugs as well: it compares two places of one layer, so that an angle that
+// library and oracle have wrong alike is seen.
 
 #include "oracle.hpp"
 #include "support.hpp"

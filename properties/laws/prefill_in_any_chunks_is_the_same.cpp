@@ -3,6 +3,9 @@
 //
 // Kills an order of summation that depends on the chunk (B08), a frontier (B06) or an offset (B04) that
 // forgets the past, and room checked for one row only (B12).
+//
+// Stays although others see its bugs as well: it tries every way to cut a few rows, where others meet some
+// by luck.
 
 #include "support.hpp"
 

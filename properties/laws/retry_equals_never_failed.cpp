@@ -2,6 +2,9 @@
 //
 // Kills failures that leave half (B13), a position or state that a refused row moves (B04, B29), and stale
 // scratch that a later row reads.
+//
+// Stays although others see its bugs as well: it tries each kind of bad call beside a cache that was never
+// called badly, where others meet a few by drawing.
 
 #include "support.hpp"
 

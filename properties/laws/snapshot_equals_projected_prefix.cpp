@@ -3,6 +3,9 @@
 //
 // Kills keys rotated twice or not at all and rotated values (B25), lengths of keys and values that differ
 // (B15), an exchanged token and head axis (B14), and a snapshot that shares or misreads storage (B20).
+//
+// Stays although others see its bugs as well: it says which row's key or value is wrong, where others see
+// only that an answer is.
 
 #include "support.hpp"
 

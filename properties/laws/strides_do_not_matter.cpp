@@ -3,6 +3,9 @@
 // between the elements of an answer is not written.
 //
 // Kills a stride taken from the shape (B07), and an answer written before all of its input is read.
+//
+// Stays although others see its bugs as well: it alone offers every layout, and a stride that is wrong in
+// one of them is seen nowhere else.
 
 #include "support.hpp"
 

@@ -5,6 +5,9 @@
 //
 // Kills a skipped revision check and identities told by address or value (B02), and a reset that refreshes
 // the binding (B32).
+//
+// Stays although others see its bugs as well: it tries every change of a layer on every entry, before and
+// after reset, where others meet some by drawing.
 
 #include "support.hpp"
 

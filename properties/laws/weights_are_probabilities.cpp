@@ -5,6 +5,9 @@
 //
 // Kills a maximum not subtracted (B24), a denominator that misses a key or counts one twice (B27), and
 // weights of a row that sees too much or too little (B06).
+//
+// Stays although others see its bugs as well: it looks at weights themselves, which values that are alike
+// hide from an answer.
 
 #include "oracle.hpp"
 #include "support.hpp"
