@@ -5,7 +5,7 @@
 // Kills a maximum that is not subtracted (B24), one that starts at a finite sentinel above the scores, masked
 // scores and real ones confused, and an exponent cut off where it must not be.
 //
-// Stays although no planted bug needs it alone: it moves scores past any sentinel, wherever that may lie.
+// Stays, whoever else sees its bugs: it moves scores past any sentinel, wherever that may lie.
 
 #include "oracle.hpp"
 #include "remade.hpp"

@@ -4,7 +4,7 @@
 // Kills an order of summation that depends on the place in the batch, or on what is left over at its end
 // (B08), a stride taken from the shape (B07), and scratch that sequences share (B21).
 //
-// Stays although no planted bug needs it alone: it fills every place of a batch with one sequence, where
+// Stays, whoever else sees its bugs: it fills every place of a batch with one sequence, where
 // others compare a few places.
 
 #include "support.hpp"

@@ -7,7 +7,7 @@
 // Kills weights that do not sum to one, a denominator summed over other keys than the mix or in another
 // order, a key dropped or seen twice (B27), a row past the frontier (B06), and dead slots mixed in (B09).
 //
-// Stays although no planted bug needs it alone: to the last bit it sees a denominator summed in another
+// Stays, whoever else sees its bugs: to the last bit it sees a denominator summed in another
 // order than its mix.
 
 #include "oracle.hpp"

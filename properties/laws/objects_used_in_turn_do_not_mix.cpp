@@ -5,7 +5,7 @@
 // Kills scratch, tables or settings that objects share (B21), a rotation table looked up by too little of its
 // configuration (B05, B16), and state kept by address (B02).
 //
-// Stays although no planted bug needs it alone: it is the only one in which layers of two geometries live at
+// Stays, whoever else sees its bugs: it is the only one in which layers of two geometries live at
 // once.
 
 #include "support.hpp"

@@ -5,7 +5,7 @@
 // Kills exchanged axes (B14), heads mapped to the wrong group (B22), a rotation, scale or scratch that
 // depends on which head it is (B11, B21, B23), and tails of head loops handled in another way.
 //
-// Stays although no planted bug needs it alone: by bits it sees a head treated unlike the others where a
+// Stays, whoever else sees its bugs: by bits it sees a head treated unlike the others where a
 // bound has room.
 
 #include "remade.hpp"

@@ -10,7 +10,7 @@
 // Kills numbers flushed or clamped by a threshold of their own (B17), an epsilon added where only factors
 // belong, a scale that is not one factor (B11), and fixed-point numbers on the way.
 //
-// Stays although no planted bug needs it alone: a threshold or an epsilon that stays within the bound is
+// Stays, whoever else sees its bugs: a threshold or an epsilon that stays within the bound is
 // seen by nothing else.
 
 #include "support.hpp"

@@ -4,7 +4,7 @@
 // Kills numbers read from memory that nobody wrote, state that outlives its object (B19, B21), and tables or
 // workspaces that are right only once.
 //
-// Stays although no planted bug needs it alone: it is the only one that looks for what a process remembers.
+// Stays, whoever else sees its bugs: it is the only one that looks for what a process remembers.
 
 #include "support.hpp"
 
