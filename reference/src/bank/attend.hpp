@@ -100,7 +100,7 @@ void attend_wrong(const Operated<N>& operated, std::optional<Wrong> wrong, const
         const N* const k = key < columns ? operated.k.at(batch, group, key) : empty.data();
         N score = product_of(q, k, width) * scale;
         if (operated.softcap) score = *operated.softcap * N(tanh(N(score / *operated.softcap)));
-        if (n < seen.biases.size()) score += seen.biases[n];
+        if (n < seen.biases.size()) score += N(seen.biases[n]);
         scores.push_back(wrong == Wrong::uniform_weights ? N(0) : score);
     }
     const N maximum = *std::max_element(scores.begin(), scores.end());

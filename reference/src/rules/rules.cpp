@@ -156,7 +156,8 @@ Ruling ours(const Judged& judged, std::span<const Exact> got) {
         if (!std::isfinite(judged.allowed[n])) {
             bounded = false;
         } else if (!(std::fabs((wide(got[n].head) - wide(judged.exact[n].head)) +
-                               (wide(got[n].tail) - wide(judged.exact[n].tail))) <= judged.allowed[n])) {
+                               (wide(got[n].tail) - wide(judged.exact[n].tail))) <=
+                     wide(judged.allowed[n]))) {
             return Ruling::refuses;
         }
     }
