@@ -68,12 +68,16 @@ class Job:
 
     def start(self) -> None:
         self.started = time.monotonic()
+        variables = environment(self.driver)
+        if self.fork:
+            # The parent of fork mode would name every new function, at seconds a name; findings are run again anyway.
+            variables.setdefault("ASAN_OPTIONS", "symbolize=0")
         self._process = subprocess.Popen(
             self.driver.fuzz_command(self.seconds, self.fork, self.extra),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment(self.driver),
+            env=variables,
             cwd=self.driver.temporary,
             preexec_fn=die_with_parent,
             start_new_session=True,
