@@ -368,9 +368,9 @@ SubjectMaker foreign_subject(const std::string& path) {
     if (given == nullptr || given->version != ATTEST_SUBJECT_VERSION) {
         throw std::runtime_error(path + ": its table is of another version");
     }
-    // Members behind its end are NULL. The copy lives as long as the library, which is never unloaded.
-    auto* const table = new attest_subject_table{};
-    std::memcpy(table, given, std::min<std::size_t>(given->size, sizeof *table));
+    // Members behind its end are NULL. The library is never unloaded.
+    const auto table = std::make_shared<attest_subject_table>();
+    std::memcpy(table.get(), given, std::min<std::size_t>(given->size, sizeof *table));
     if (table->name == nullptr || table->make_layer == nullptr || table->free_layer == nullptr ||
         table->make_cache == nullptr || table->free_cache == nullptr || table->append == nullptr ||
         table->reset == nullptr || table->length == nullptr || table->read_keys == nullptr ||

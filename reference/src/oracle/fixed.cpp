@@ -15,14 +15,15 @@ __extension__ using WideUnsigned = unsigned __int128;
 constexpr std::uint64_t kLimbMask = (std::uint64_t{1} << kLimbBits) - 1;
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
-// A double as an integer of at most 53 bits times a power of two, odd unless it is 0.
+// A double as an integer of at most 53 bits times a power of two, odd unless it is 0. NaN and infinity, which
+// may stand where nobody looks, give 0; a row that has one is left to N.
 struct Parts {
     std::int64_t mantissa = 0;
     std::int64_t exponent = 0;
 };
 
 Parts parts_of(double value) {
-    if (value == 0) return {};
+    if (value == 0 || !std::isfinite(value)) return {};
     int exponent = 0;
     const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), 53));
     const int zeros = std::countr_zero(static_cast<std::uint64_t>(mantissa));
@@ -133,17 +134,20 @@ Fixed Fixed::exact(std::span<const double> values, std::size_t width) {
         constexpr auto kNone = std::numeric_limits<std::int64_t>::max();
         Row row;
         std::int64_t lowest = kNone, highest = -kNone;
+        bool finite = true;
         for (std::size_t i = 0; i < width; ++i) {
+            finite = finite && std::isfinite(values[first + i]);
             parts[i] = parts_of(values[first + i]);
             if (parts[i].mantissa == 0) continue;
             lowest = std::min(lowest, parts[i].exponent);
             highest = std::max(highest, bits_of(parts[i]));
         }
-        row.zero = lowest == kNone;
-        row.exponent = row.zero ? 0 : lowest;
-        row.top = row.zero ? 0 : highest;
+        const bool nothing = lowest == kNone;
+        row.zero = nothing && finite;
+        row.exponent = nothing ? 0 : lowest;
+        row.top = nothing ? 0 : highest;
         const std::int64_t bits = row.top - row.exponent;
-        if (bits <= 2 * kLimbBits && width <= kMostTerms) row.count = bits <= kLimbBits ? 1 : 2;
+        if (finite && bits <= 2 * kLimbBits && width <= kMostTerms) row.count = bits <= kLimbBits ? 1 : 2;
         fixed.offsets_.push_back(fixed.limbs_.size());
         fixed.rows_.push_back(row);
         for (std::size_t limb = 0; limb < row.count; ++limb)
@@ -172,13 +176,18 @@ Fixed Fixed::cut_to(const N* values, std::size_t rows, std::size_t width, std::s
         const N* const from = values + r * width;
         Row row;
         row.zero = true;
+        bool finite = true;
         for (std::size_t i = 0; i < width; ++i) {
             if (from[i] == 0) continue;
+            if (mpfr_number_p(from[i].backend().data()) == 0) {
+                finite = row.zero = false;
+                continue;
+            }
             const auto top = static_cast<std::int64_t>(mpfr_get_exp(from[i].backend().data()));
             row.top = row.zero ? top : std::max(row.top, top);
             row.zero = false;
         }
-        row.count = width <= kMostTerms ? count : 0;
+        row.count = finite && width <= kMostTerms ? count : 0;
         row.exponent = row.top - static_cast<std::int64_t>(count) * kLimbBits;
         fixed.offsets_.push_back(fixed.limbs_.size());
         fixed.limbs_.resize(fixed.limbs_.size() + row.count * width);
