@@ -178,6 +178,8 @@ void run_rapidcheck(const Law& law, Subject& subject, const EngineOptions& optio
     if (!(options.seconds > 0)) {
         return run_round(law, subject, params, options, Clock::time_point::max(), record);
     }
+    // RapidCheck keeps something of each case of a round, so a round has an end of its own.
+    params.maxSuccess = std::min(params.maxSuccess, 10000);
     const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                           std::chrono::duration<double>(options.seconds));
     for (; !record.failed && record.trouble.empty() && Clock::now() < deadline; ++params.seed) {

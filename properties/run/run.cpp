@@ -215,6 +215,7 @@ class Running {
 
   private:
     void work(const LawRun& run) {
+        record_->start = Clock::now();
         try {
             const std::unique_ptr<Subject> subject = make_();
             if (replay_corpus(law_, *subject, options_.corpus, *record_)) draw_cases(run.cases, *subject);
