@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../src/view_walk.hpp"
+#include "view_walk.hpp"
 #include "counting_memory.hpp"
 #include "fixture.hpp"
 
