@@ -1,6 +1,7 @@
 #include <attest/attention.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <attest/random.hpp>
@@ -173,6 +174,16 @@ Result<MultiHeadAttention<T>> MultiHeadAttention<T>::from_seed(std::uint64_t see
 }
 
 template <class T>
+Result<MultiHeadAttention<T>> MultiHeadAttention<T>::stored_as(KvStorage storage) const {
+    if (!std::is_same_v<T, float> && storage != KvStorage::computing) {
+        return std::unexpected(StorageUnsupported{storage});
+    }
+    MultiHeadAttention layer = *this;
+    layer.storage_ = storage;
+    return layer;
+}
+
+template <class T>
 Result<Tensor<T>> MultiHeadAttention<T>::forward(const TensorView<const T>& x, std::size_t first_position,
                                                  Memory& memory, Executor& executor) const {
     const Shape& shape = x.shape();
@@ -201,8 +212,9 @@ Result<Tensor<T>> MultiHeadAttention<T>::forward(const TensorView<const T>& x, s
     if (!y) {
         return y;
     }
-    const detail::RowsCall<T> call{*kernels_, executor, geometry_,      rotary_, weights(),
-                                   shape[0],  shape[1], first_position, {}};
+    const detail::RowsCall<T> call{*kernels_, executor,       geometry_,
+                                   rotary_,   weights(),      shape[0],
+                                   shape[1],  first_position, {.storage = storage_}};
     if (const Result<void> done = detail::attend<T>(call, x, *buffers, nullptr); !done) {
         return std::unexpected(done.error());
     }
@@ -245,6 +257,9 @@ Result<void> MultiHeadAttention<T>::check_binding(const LayerKvCache<T>& cache) 
                                                  own_rope.max_positions, cached_rope.base, own_rope.base,
                                                  cached_rope.pairs == RotaryPairs::interleaved,
                                                  own_rope.pairs == RotaryPairs::interleaved});
+    }
+    if (bound.storage != storage_) {
+        return std::unexpected(CacheStorageMismatch{bound.storage, storage_});
     }
     return {};
 }

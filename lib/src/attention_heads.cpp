@@ -20,13 +20,12 @@ constexpr std::size_t kQueryRows = 32;
 // Rows [begin, end) of positions, across both runs.
 template <class T>
 PositionRows<T> slice(const PositionRows<T>& all, std::size_t begin, std::size_t end) {
-    const auto part = [&](const RowRun<T>& run, std::size_t before) {
-        const std::size_t first = std::clamp(begin, before, before + run.count) - before;
-        const std::size_t last = std::clamp(end, before, before + run.count) - before;
-        return first == last ? RowRun<T>{}
-                             : RowRun<T>{run.rows + first * run.stride, run.stride, last - first};
-    };
-    return {part(all.retained, 0), part(all.candidates, all.retained.count)};
+    const std::size_t retained = all.retained.count;
+    const std::size_t stored = std::min(begin, retained);
+    const std::size_t first = std::clamp(begin, retained, all.size()) - retained;
+    const std::size_t last = std::clamp(end, retained, all.size()) - retained;
+    return {all.retained.part(stored, std::clamp(end, stored, retained)),
+            {all.candidates.rows + first * all.candidates.stride, all.candidates.stride, last - first}};
 }
 
 // The smallest of what pieces report, whichever comes first: the failure that a serial walk would have met.
@@ -69,11 +68,10 @@ class Heads {
 
   private:
     // Rows that query row `row` of key/value lane `lane` sees, by logical position: cached, then new ones.
-    PositionRows<T> visible(const T* cached, const T* fresh, std::size_t lane, std::size_t row) const {
-        const T* const retained =
-            cached == nullptr ? nullptr : cached + lane * call_.prefix.capacity * width_;
-        return {{retained, width_, call_.prefix.length},
-                {fresh + lane * call_.rows * width_, width_, row + 1}};
+    PositionRows<T> visible(const void* cached, const T* fresh, std::size_t lane, std::size_t row) const {
+        const std::size_t slots = lane * call_.prefix.capacity;
+        const StoredRun<T> lanes = {cached, width_, slots + call_.prefix.length, call_.prefix.storage};
+        return {lanes.part(slots, lanes.count), {fresh + lane * call_.rows * width_, width_, row + 1}};
     }
     PositionRows<T> keys(std::size_t lane, std::size_t row) const {
         return visible(call_.prefix.keys, buffers_.keys.data(), lane, row);

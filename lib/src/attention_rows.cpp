@@ -1,9 +1,11 @@
 #include "attention_rows.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "attention_heads.hpp"
 #include "finite.hpp"
+#include "narrow.hpp"
 #include "view_walk.hpp"
 
 namespace attest::detail {
@@ -107,6 +109,14 @@ void rotate_heads(const RowsCall<T>& call, std::size_t heads, T* projected) {
     }
 }
 
+// The new keys or values as they will be stored, so that their own row already sees what later ones will.
+Result<void> round_rows(KvStorage storage, float* values, std::size_t count, Stage stage) {
+    const auto found = round_all(values, count, storage);
+    return found ? Result<void>(
+                       std::unexpected(StorageOverflow{stage, *found, static_cast<double>(values[*found])}))
+                 : Result<void>();
+}
+
 }  // namespace
 
 template <class T>
@@ -199,6 +209,17 @@ Result<void> attend(const RowsCall<T>& call, const TensorView<const T>& x, RowBu
     rotate_heads(call, geometry.kv_heads, keys);
     if (const auto found = find_nonfinite(call, keys, kv_count)) {
         return std::unexpected(NonFiniteRotation{Stage::key_rotation, found->index, found->value});
+    }
+    if constexpr (std::is_same_v<T, float>) {
+        if (call.prefix.storage != KvStorage::computing) {
+            const KvStorage storage = call.prefix.storage;
+            if (auto rounded = round_rows(storage, keys, kv_count, Stage::key_storage); !rounded) {
+                return rounded;
+            }
+            if (auto rounded = round_rows(storage, values, kv_count, Stage::value_storage); !rounded) {
+                return rounded;
+            }
+        }
     }
 
     if (const Result<void> mixed =

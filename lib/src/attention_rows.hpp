@@ -31,13 +31,15 @@ struct RowBuffers {
                                    std::size_t rows, std::size_t positions, std::size_t workers);
 };
 
-/// PrefixRows are rows already cached: `length` live slots of buffers [B, Hkv, capacity, d].
+/// PrefixRows are rows already cached: `length` live slots of buffers [B, Hkv, capacity, d] of T, or of what
+/// `storage` says.
 template <class T>
 struct PrefixRows {
-    const T* keys = nullptr;
-    const T* values = nullptr;
+    const void* keys = nullptr;
+    const void* values = nullptr;
     std::size_t capacity = 0;
     std::size_t length = 0;
+    KvStorage storage = KvStorage::computing;
 };
 
 /// RowsCall is what one computation reads. Row i of `rows` stands at first_position + prefix.length + i and
@@ -52,13 +54,14 @@ struct RowsCall {
     std::size_t batch;
     std::size_t rows;
     std::size_t first_position;
-    PrefixRows<T> prefix;
+    PrefixRows<T> prefix;  ///< its storage holds for the new rows even where nothing is cached
 };
 
 /// attend computes `buffers.output`, `keys` (rotated) and `values` from x [B, n, D], whose shape the caller
-/// has checked. It refuses with NonFiniteInput, NonFiniteProjection (query, key, value), NonFiniteRotation
-/// (query, key), NonFiniteScore and NonFiniteHeadOutput head by head, NonFiniteOutput. With `evidence` (n =
-/// 1, tensors already of their shapes) it keeps what it would otherwise overwrite.
+/// has checked. Under narrow storage `keys` and `values` are rounded to it. It refuses with NonFiniteInput,
+/// NonFiniteProjection (query, key, value), NonFiniteRotation (query, key), StorageOverflow (keys, values),
+/// NonFiniteScore and NonFiniteHeadOutput head by head, NonFiniteOutput. With `evidence` (n = 1, tensors
+/// already of their shapes) it keeps what it would otherwise overwrite.
 template <class T>
 Result<void> attend(const RowsCall<T>& call, const TensorView<const T>& x, RowBuffers<T>& buffers,
                     StepEvidence<T>* evidence);

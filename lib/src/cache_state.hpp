@@ -19,7 +19,8 @@ namespace attest::detail {
 template <class T>
 struct CacheBinding {
     CacheBinding(std::span<const Parameter<T>, 4> bound, const Rotary<T>& table,
-                 const AttentionGeometry& shape, std::size_t batch, std::size_t slots, std::size_t first);
+                 const AttentionGeometry& shape, std::size_t batch, std::size_t slots, std::size_t first,
+                 KvStorage stored);
 
     // The handles keep the nodes alive, so a ticket can be checked against them without the layer.
     std::array<Parameter<T>, 4> parameters;
@@ -29,16 +30,19 @@ struct CacheBinding {
     std::size_t batch_size;
     std::size_t capacity;
     std::size_t first_position;
+    KvStorage storage;
 
     [[nodiscard]] bool same_as(const CacheBinding& other) const;
 };
 
-/// CacheRows is what a cache allocates.
+/// CacheRows is what a cache allocates: keys and values in one pair of buffers, the other pair is empty.
 template <class T>
 struct CacheRows {
     Buffer<T> keys;           ///< [B, Hkv, C, d]
     Buffer<T> values;         ///< [B, Hkv, C, d]
     RowBuffers<T> workspace;  ///< of one row; not part of the cache's meaning
+    Buffer<std::uint16_t> narrow_keys{};
+    Buffer<std::uint16_t> narrow_values{};
 };
 
 template <class T>
@@ -62,6 +66,10 @@ struct CacheState : SharedCount {
     }
 
     [[nodiscard]] PrefixRows<T> prefix() const {
+        if (binding.storage != KvStorage::computing) {
+            return {rows.narrow_keys.data(), rows.narrow_values.data(), binding.capacity, length,
+                    binding.storage};
+        }
         return {rows.keys.data(), rows.values.data(), binding.capacity, length};
     }
 

@@ -18,6 +18,7 @@ class Writer {
     void put(std::size_t number) { print("%zu", number); }
     void put(double number) { print("%.17g", number); }
     void put(Stage stage) { put(name(stage)); }
+    void put(KvStorage storage) { put(name(storage)); }
     void put(const Shape& shape) {
         put("[");
         for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
@@ -146,6 +147,12 @@ ATTEST_REFUSAL(NonFiniteRotation, "the ", e.stage, " at flat index ", e.index, "
 ATTEST_REFUSAL(NonFiniteScore, "the attention score at flat index ", e.index, " is not finite: ", e.value)
 ATTEST_REFUSAL(NonFiniteHeadOutput, "the head output at flat index ", e.index, " is not finite: ", e.value)
 ATTEST_REFUSAL(NonFiniteOutput, "the output at flat index ", e.index, " is not finite: ", e.value)
+ATTEST_REFUSAL(StorageUnsupported, "a layer that computes in double has no ", e.storage,
+               " storage; use float, or store what is computed")
+ATTEST_REFUSAL(CacheStorageMismatch, "the cache stores ", e.cache, ", the layer ", e.layer,
+               "; make a new cache from this layer, or use the layer it was made from")
+ATTEST_REFUSAL(StorageOverflow, "the ", e.stage, " at flat index ", e.index, " cannot hold ", e.value,
+               "; scale it down, or store it wider")
 ATTEST_REFUSAL(HistoryEmpty, "a history needs at least one step")
 ATTEST_REFUSAL(HistoryInconsistent, "step ", e.step, " of the history contradicts itself")
 

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include <attest/rotary.hpp>
+#include <attest/storage.hpp>
 
+#include "narrow.hpp"
 #include "sums.hpp"
 
 namespace attest::detail {
@@ -23,10 +25,31 @@ struct RowRun {
     std::size_t count = 0;
 };
 
-/// The rows of positions 0 .. size() − 1: retained ones, then candidates not yet appended.
+/// Rows as a cache stores them, for a layer that computes in T: a RowRun of T or of a narrow type.
+template <class T>
+struct StoredRun {
+    const void* rows = nullptr;
+    std::size_t stride = 0;
+    std::size_t count = 0;
+    KvStorage storage = KvStorage::computing;
+
+    /// Precondition: S is what `storage` says.
+    template <class S>
+    [[nodiscard]] RowRun<S> as() const {
+        return {static_cast<const S*>(rows), stride, count};
+    }
+    /// Rows [first, last) of it.
+    [[nodiscard]] StoredRun part(std::size_t first, std::size_t last) const {
+        const std::size_t bytes = first * stride * element_bytes<T>(storage);
+        return {static_cast<const char*>(rows) + bytes, stride, last - first, storage};
+    }
+};
+
+/// The rows of positions 0 .. size() − 1: retained ones, then candidates not yet appended, which are never
+/// narrow: those of a narrow layer hold numbers already rounded to what will be stored.
 template <class T>
 struct PositionRows {
-    RowRun<T> retained;
+    StoredRun<T> retained;
     RowRun<T> candidates;
 
     [[nodiscard]] constexpr std::size_t size() const { return retained.count + candidates.count; }

@@ -17,6 +17,7 @@
 #include "double_double.hpp"
 #include "exponential.hpp"
 #include "kernels.hpp"
+#include "narrow.hpp"
 #include "rotation_block.hpp"
 #include "sums.hpp"
 
@@ -40,14 +41,15 @@ struct KernelBody {
     }
 
     // `Rows` dot products with x side by side; each is sums.hpp's dot.
-    template <std::size_t Rows>
-    ATTEST_KERNEL static void dots(T* out, const T* rows, std::size_t stride, const T* x, std::size_t n) {
+    // Rows may be narrow.
+    template <std::size_t Rows, class S>
+    ATTEST_KERNEL static void dots(T* out, const S* rows, std::size_t stride, const T* x, std::size_t n) {
         T sums[Rows][kWidth] = {};
         std::size_t i = 0;
         for (; n - i >= kWidth; i += kWidth) {
             for (std::size_t r = 0; r < Rows; ++r) {
                 for (std::size_t l = 0; l < kWidth; ++l) {
-                    sums[r][l] = std::fma(rows[r * stride + i + l], x[i + l], sums[r][l]);
+                    sums[r][l] = std::fma(widen(rows[r * stride + i + l]), x[i + l], sums[r][l]);
                 }
             }
         }
@@ -63,13 +65,14 @@ struct KernelBody {
     }
 
     // The last n < kWidth products, on a copy of the lanes, so that theirs can stay in registers.
-    ATTEST_KERNEL static T finish(const T (&sums)[kWidth], const T* a, const T* b, std::size_t n) {
+    template <class S>
+    ATTEST_KERNEL static T finish(const T (&sums)[kWidth], const S* a, const T* b, std::size_t n) {
         T lanes[kWidth];
         for (std::size_t l = 0; l < kWidth; ++l) {
             lanes[l] = sums[l];
         }
         for (std::size_t l = 0; l < n; ++l) {
-            lanes[l] = std::fma(a[l], b[l], lanes[l]);
+            lanes[l] = std::fma(widen(a[l]), b[l], lanes[l]);
         }
         return fold(lanes);
     }
@@ -84,6 +87,12 @@ struct KernelBody {
 
     ATTEST_KERNEL static void project(T* y, const T* weights, std::size_t stride, std::size_t rows,
                                       const T* x, std::size_t width) {
+        project_run(y, RowRun<T>{weights, stride, rows}, x, width);
+    }
+
+    template <class S>
+    ATTEST_KERNEL static void project_run(T* y, const RowRun<S>& run, const T* x, std::size_t width) {
+        const auto [weights, stride, rows] = run;
         std::size_t row = 0;
         for (; rows - row >= kRowsAtOnce; row += kRowsAtOnce) {
             dots<kRowsAtOnce>(y + row, weights + row * stride, stride, x, width);
@@ -93,11 +102,22 @@ struct KernelBody {
         }
     }
 
+    ATTEST_KERNEL static void project_stored(T* y, const StoredRun<T>& run, const T* x, std::size_t width) {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            if (run.storage == KvStorage::bf16) {
+                return project_run(y, run.template as<BFloat16>(), x, width);
+            }
+            if (run.storage == KvStorage::f16) {
+                return project_run(y, run.template as<Float16>(), x, width);
+            }
+        }
+        project_run(y, run.template as<T>(), x, width);
+    }
+
     ATTEST_KERNEL static void scores(T* s, const T* q, const PositionRows<T>& keys, std::size_t width,
                                      T scale) {
-        project(s, keys.retained.rows, keys.retained.stride, keys.retained.count, q, width);
-        project(s + keys.retained.count, keys.candidates.rows, keys.candidates.stride, keys.candidates.count,
-                q, width);
+        project_stored(s, keys.retained, q, width);
+        project_run(s + keys.retained.count, keys.candidates, q, width);
         const std::size_t positions = keys.size();
         for (std::size_t j = 0; j < positions; ++j) {
             s[j] *= scale;
@@ -196,14 +216,14 @@ struct KernelBody {
     }
 
     // The weighted sum of `Features` features over the rows of one block, which may lie in two runs.
-    template <std::size_t Features>
-    ATTEST_KERNEL static void mix_features(T* out, const T* w, const RowRun<T>& first,
+    template <std::size_t Features, class S>
+    ATTEST_KERNEL static void mix_features(T* out, const T* w, const RowRun<S>& first,
                                            const RowRun<T>& second, std::size_t feature) {
         T sums[Features] = {};
         for (std::size_t j = 0; j < first.count; ++j) {
-            const T* const row = first.rows + j * first.stride + feature;
+            const S* const row = first.rows + j * first.stride + feature;
             for (std::size_t f = 0; f < Features; ++f) {
-                sums[f] = std::fma(w[j], row[f], sums[f]);
+                sums[f] = std::fma(w[j], widen(row[f]), sums[f]);
             }
         }
         for (std::size_t j = 0; j < second.count; ++j) {
@@ -218,7 +238,8 @@ struct KernelBody {
     }
 
     // Rows [begin, end) of a run, or as many of them as there are.
-    static RowRun<T> part(const RowRun<T>& run, std::size_t begin, std::size_t end) {
+    template <class S>
+    static RowRun<S> part(const RowRun<S>& run, std::size_t begin, std::size_t end) {
         const std::size_t last = end < run.count ? end : run.count;
         if (begin >= last) {
             return {};
@@ -228,14 +249,30 @@ struct KernelBody {
 
     ATTEST_KERNEL static void mix(T* out, const T* w, const PositionRows<T>& values, std::size_t width,
                                   T* scratch) {
-        const std::size_t positions = values.size();
-        const std::size_t retained = values.retained.count;
+        if constexpr (sizeof(T) == sizeof(float)) {
+            if (values.retained.storage == KvStorage::bf16) {
+                return mix_runs(out, w, values.retained.template as<BFloat16>(), values.candidates, width,
+                                scratch);
+            }
+            if (values.retained.storage == KvStorage::f16) {
+                return mix_runs(out, w, values.retained.template as<Float16>(), values.candidates, width,
+                                scratch);
+            }
+        }
+        mix_runs(out, w, values.retained.template as<T>(), values.candidates, width, scratch);
+    }
+
+    template <class S>
+    ATTEST_KERNEL static void mix_runs(T* out, const T* w, const RowRun<S>& stored,
+                                       const RowRun<T>& candidates, std::size_t width, T* scratch) {
+        const std::size_t retained = stored.count;
+        const std::size_t positions = retained + candidates.count;
         std::size_t held = 0;
         std::size_t block = 0;
         for (std::size_t begin = 0; begin < positions; begin += kBlock, ++block) {
             const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
-            const RowRun<T> first = part(values.retained, begin, end);
-            const RowRun<T> second = part(values.candidates, begin < retained ? 0 : begin - retained,
+            const RowRun<S> first = part(stored, begin, end);
+            const RowRun<T> second = part(candidates, begin < retained ? 0 : begin - retained,
                                           end < retained ? 0 : end - retained);
             T* const partial = scratch + held * width;
             std::size_t f = 0;

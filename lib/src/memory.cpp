@@ -82,5 +82,6 @@ Result<Buffer<T>> Buffer<T>::make_unset(Memory& memory, const Shape& shape, Stag
 
 template class Buffer<float>;
 template class Buffer<double>;
+template class Buffer<std::uint16_t>;
 
 }  // namespace attest

@@ -15,6 +15,7 @@
 #include <attest/memory.hpp>
 #include <attest/parameter.hpp>
 #include <attest/rotary.hpp>
+#include <attest/storage.hpp>
 #include <attest/tensor.hpp>
 
 namespace attest {
@@ -67,7 +68,15 @@ class MultiHeadAttention {
                                                               Rotary<T> rotary,
                                                               Memory& memory = default_memory());
 
+    /// stored_as is this layer, sharing its parameters and table, with keys and values stored otherwise. A
+    /// narrow storage rounds each turned key and each value before any query meets it, in forward as in every
+    /// call with a cache, so that a cached row has the bits of the full prefix under the same storage. What
+    /// would round to infinity is refused with StorageOverflow when its row is computed; nothing is clamped.
+    /// Only float has narrow storage; a double layer refuses with StorageUnsupported.
+    [[nodiscard]] Result<MultiHeadAttention> stored_as(KvStorage storage) const;
+
     [[nodiscard]] const AttentionGeometry& geometry() const { return geometry_; }
+    [[nodiscard]] KvStorage storage() const { return storage_; }
     [[nodiscard]] const Rotary<T>& rotary() const { return rotary_; }
     /// wq, wk, wv, wo.
     [[nodiscard]] std::span<const Parameter<T>, 4> parameters() const { return parameters_; }
@@ -84,10 +93,10 @@ class MultiHeadAttention {
     /// appends its key and value. On refusal the cache and y are untouched. Errors, in order: InputRank,
     /// SingleTokenRequired, InputBatchMismatch, InputWidthMismatch, CacheModelWidthMismatch,
     /// CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
-    /// CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, ShapeMismatch and ViewNotWritable for y;
-    /// then NonFiniteInput, NonFiniteProjection (query, key, value), NonFiniteRotation (query, key),
-    /// NonFiniteScore and NonFiniteHeadOutput head by head, NonFiniteOutput. Aliasing: y may be x. Cost:
-    /// allocates nothing.
+    /// CacheLayerRevisionMismatch, CacheRopeMismatch, CacheStorageMismatch, CacheFull, ShapeMismatch and
+    /// ViewNotWritable for y; then NonFiniteInput, NonFiniteProjection (query, key, value), NonFiniteRotation
+    /// (query, key), StorageOverflow (key, value), NonFiniteScore and NonFiniteHeadOutput head by head,
+    /// NonFiniteOutput. Aliasing: y may be x. Cost: allocates nothing.
     [[nodiscard]] Result<void> forward_incremental(const TensorView<const T>& x, LayerKvCache<T>& cache,
                                                    const TensorView<T>& y,
                                                    Executor& executor = serial_executor()) const;
@@ -113,8 +122,8 @@ class MultiHeadAttention {
                                          const TensorView<T>& y,
                                          Executor& executor = serial_executor()) const;
 
-    /// check_binding says whether `cache` was made for this layer as it now is: the six refusals from
-    /// CacheModelWidthMismatch to CacheRopeMismatch.
+    /// check_binding says whether `cache` was made for this layer as it now is: the eight refusals from
+    /// CacheModelWidthMismatch to CacheStorageMismatch.
     [[nodiscard]] Result<void> check_binding(const LayerKvCache<T>& cache) const;
 
   private:
@@ -140,6 +149,7 @@ class MultiHeadAttention {
     Rotary<T> rotary_;
     AttentionGeometry geometry_;
     const detail::Kernels<T>* kernels_;
+    KvStorage storage_ = KvStorage::computing;
 };
 
 extern template class MultiHeadAttention<float>;

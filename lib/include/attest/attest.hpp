@@ -12,5 +12,6 @@
 #include <attest/random.hpp>       // SplitMix64, Xavier uniform
 #include <attest/rotary.hpp>       // Rotary: RoPE tables
 #include <attest/shape.hpp>        // Shape: up to four axis lengths
+#include <attest/storage.hpp>      // KvStorage: keys and values as computed, in bf16 or in f16
 #include <attest/tensor.hpp>       // Tensor, TensorView: owned elements, strided views
 #include <attest/work.hpp>         // Work, history_contrast

@@ -11,6 +11,7 @@
 #include <attest/memory.hpp>
 #include <attest/parameter.hpp>
 #include <attest/rotary.hpp>
+#include <attest/storage.hpp>
 #include <attest/tensor.hpp>
 
 namespace attest {
@@ -65,19 +66,25 @@ class LayerKvCache {
     [[nodiscard]] bool is_empty() const { return length() == 0; }
     [[nodiscard]] bool is_full() const { return length() == capacity(); }
     [[nodiscard]] const RotaryConfig& rotary_config() const;
+    /// How keys and values are stored: as the layer the cache was made from says.
+    [[nodiscard]] KvStorage storage() const;
     /// The revisions of wq, wk, wv, wo when the cache was made.
     [[nodiscard]] std::array<std::uint64_t, 4> revisions() const;
 
     /// Live rows without copying, [B, Hkv, length, d]. The views hold until the cache is appended to, moved
-    /// or gone.
+    /// or gone. They are the empty view where storage is narrow, as there are no elements of T to look at.
     [[nodiscard]] TensorView<const T> keys_view() const;
     [[nodiscard]] TensorView<const T> values_view() const;
-    /// Snapshots [B, Hkv, length, d]. Errors: ElementCountOverflow, AllocationFailed.
+    /// Snapshots [B, Hkv, length, d], widened exactly where storage is narrow. Errors: ElementCountOverflow,
+    /// AllocationFailed.
     [[nodiscard]] Result<Tensor<T>> keys(Memory& memory = default_memory()) const;
     [[nodiscard]] Result<Tensor<T>> values(Memory& memory = default_memory()) const;
-    /// Every byte, dead slots included, [B, Hkv, C, d], for audits.
+    /// Every byte, dead slots included, [B, Hkv, C, d], for audits: of T where storage is `computing`, the
+    /// bits of bf16 or f16 (see widen) where it is narrow. The other pair of spans is empty.
     [[nodiscard]] std::span<const T> key_storage() const;
     [[nodiscard]] std::span<const T> value_storage() const;
+    [[nodiscard]] std::span<const std::uint16_t> narrow_key_storage() const;
+    [[nodiscard]] std::span<const std::uint16_t> narrow_value_storage() const;
 
     /// reset makes the length 0. It neither allocates, clears, nor rebinds; outstanding tickets become stale.
     void reset();
@@ -90,7 +97,8 @@ class LayerKvCache {
     /// discard forgets the prepared row, if there is one.
     void discard();
 
-    /// Equality of what the cache means: binding, geometry, first position, length and live rows, by bits.
+    /// Equality of what the cache means: binding, geometry, first position, storage, length and live rows, by
+    /// bits.
     [[nodiscard]] bool operator==(const LayerKvCache& other) const;
     /// Equality of every byte of storage, and of the length; for audits.
     [[nodiscard]] bool same_bytes(const LayerKvCache& other) const;

@@ -15,6 +15,7 @@
 #include <variant>
 
 #include <attest/shape.hpp>
+#include <attest/storage.hpp>
 
 namespace attest {
 
@@ -194,6 +195,11 @@ struct WeightShapeMismatch {
 /// The environment variable ATTEST_SIMD asks for kernels that do not exist or that this machine cannot run.
 struct KernelsUnavailable {};
 
+/// Narrow storage is for layers of float.
+struct StorageUnsupported {
+    KvStorage storage;
+};
+
 // ---- caches
 
 struct ZeroBatchSize {};
@@ -266,6 +272,13 @@ struct CacheRopeMismatch {
     bool layer_interleaved;
 };
 
+/// The cache stores keys and values otherwise than the layer: make a new cache from this layer, or use the
+/// layer it was made from.
+struct CacheStorageMismatch {
+    KvStorage cache;
+    KvStorage layer;
+};
+
 /// `rows` more rows do not fit. Reset the cache, or make a larger one and replay.
 struct CacheFull {
     std::size_t capacity;
@@ -311,6 +324,14 @@ struct NonFiniteProjection {
 };
 /// stage is query_rotation or key_rotation.
 struct NonFiniteRotation {
+    Stage stage;
+    std::size_t index;
+    double value;
+};
+/// A turned key (stage key_storage) or a value (value_storage) rounds beyond the largest number of the
+/// layer's narrow storage. index is flat in [batch, kv_heads, rows, head_width]; scale it down, or store it
+/// wider.
+struct StorageOverflow {
     Stage stage;
     std::size_t index;
     double value;
@@ -364,7 +385,8 @@ class Error {
         CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
         CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, PositionsExceeded, StaleTicket,
         NonFiniteInput, NonFiniteProjection, NonFiniteRotation, NonFiniteScore, NonFiniteHeadOutput,
-        NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent>;
+        NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent,
+        StorageUnsupported, CacheStorageMismatch, StorageOverflow>;
 
     template <class R>
         requires(!std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -74,5 +75,6 @@ class Buffer {
 
 extern template class Buffer<float>;
 extern template class Buffer<double>;
+extern template class Buffer<std::uint16_t>;
 
 }  // namespace attest

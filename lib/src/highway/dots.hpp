@@ -17,24 +17,25 @@ inline constexpr std::size_t kSideBySide = 4;
 template <class T>
 inline constexpr std::size_t kMaxQueries = kNative<T> < 4 ? kNative<T> : 4;
 
-/// One short query in registers against rows in strict order of address, kNative rows a tile.
-template <class T, std::size_t Chunks>
+/// One short query in registers against rows in strict order of address, kNative rows a tile. S: what the
+/// rows are stored in, T or a narrow type.
+template <class T, class S, std::size_t Chunks>
 struct HeldQuery {
     template <std::size_t... c>
-    static HWY_INLINE std::size_t run(T* out, const T* rows, std::size_t stride, std::size_t count,
+    static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                       const T* query, T scale, std::index_sequence<c...>) {
         const Vec<T> factor = hn::Set(Tag<T>(), scale);
         return tiles(out, rows, stride, count, factor, load(query + c * kNative<T>)...);
     }
 
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const T*) { return sum; }
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const S*) { return sum; }
     template <class... Rest>
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const T* row, Vec<T> x, Rest... rest) {
-        return add_products(hn::MulAdd(load(row), x, sum), row + kNative<T>, rest...);
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const S* row, Vec<T> x, Rest... rest) {
+        return add_products(hn::MulAdd(load<T>(row), x, sum), row + kNative<T>, rest...);
     }
 
     template <class... Held>
-    static HWY_INLINE std::size_t tiles(T* out, const T* rows, std::size_t stride, std::size_t count,
+    static HWY_INLINE std::size_t tiles(T* out, const S* rows, std::size_t stride, std::size_t count,
                                         Vec<T> factor, Held... held) {
         std::size_t r = 0;
         for (; count - r >= kNative<T>; r += kNative<T>) {
@@ -50,14 +51,14 @@ struct HeldQuery {
     }
 
     /// Returns how many of `count` rows it has done: whole tiles.
-    static HWY_INLINE std::size_t run(T* out, const T* rows, std::size_t stride, std::size_t count,
+    static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                       const T* query, T scale) {
         return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
     }
 };
 
 /// A tile: Queries vectors by kNative / Queries rows, so that its sums fill one vector.
-template <class T, std::size_t Queries>
+template <class T, std::size_t Queries, class S = T>
 struct Tile {
     static constexpr std::size_t kRows = kNative<T> / Queries;
     static constexpr std::size_t kLane = kLanes<T>;
@@ -65,12 +66,12 @@ struct Tile {
 
     // The last products of a dot product, those short of all lanes. On a copy of the sums, so that those can
     // stay in registers.
-    static HWY_NOINLINE V finish(const V* sums, const T* a, const T* b, std::size_t n) {
+    static HWY_NOINLINE V finish(const V* sums, const S* a, const T* b, std::size_t n) {
         alignas(64) T lanes[kLane];
         for (std::size_t p = 0; p < kParts<T>; ++p)
             hn::Store(sums[p], Tag<T>(), lanes + p * kNative<T>);
         for (std::size_t l = 0; l < n; ++l)
-            lanes[l] = std::fma(a[l], b[l], lanes[l]);
+            lanes[l] = std::fma(widen(a[l]), b[l], lanes[l]);
         V finished[kParts<T>];
         for (std::size_t p = 0; p < kParts<T>; ++p)
             finished[p] = load(lanes + p * kNative<T>);
@@ -79,7 +80,7 @@ struct Tile {
 
     // Chunk c of the products.
     template <std::size_t Together>
-    static HWY_INLINE void chunk(V (&acc)[Together * Queries][kParts<T>], const T* rows, std::size_t stride,
+    static HWY_INLINE void chunk(V (&acc)[Together * Queries][kParts<T>], const S* rows, std::size_t stride,
                                  const T* queries, std::size_t query_stride, std::size_t c) {
         const std::size_t i = c * kLane;
 #pragma GCC unroll 8
@@ -87,7 +88,7 @@ struct Tile {
             V row[Together];
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < Together; ++r) {
-                row[r] = load(rows + r * stride + i + p * kNative<T>);
+                row[r] = load<T>(rows + r * stride + i + p * kNative<T>);
             }
 #pragma GCC unroll 4
             for (std::size_t q = 0; q < Queries; ++q) {
@@ -101,7 +102,7 @@ struct Tile {
     }
 
     template <std::size_t Together, std::size_t kChunks, std::size_t c = 0>
-    static HWY_INLINE void all_chunks(V (&acc)[Together * Queries][kParts<T>], const T* rows,
+    static HWY_INLINE void all_chunks(V (&acc)[Together * Queries][kParts<T>], const S* rows,
                                       std::size_t stride, const T* queries, std::size_t query_stride) {
         if constexpr (c < kChunks) {
             chunk<Together>(acc, rows, stride, queries, query_stride, c);
@@ -112,7 +113,7 @@ struct Tile {
     // `Together` rows against every query, each sum in its own vectors. kChunks: width in units of kLanes if
     // the compiler shall know it, else 0.
     template <std::size_t Together, std::size_t kChunks>
-    static HWY_INLINE void accumulate(V* sums, const T* rows, std::size_t stride, const T* queries,
+    static HWY_INLINE void accumulate(V* sums, const S* rows, std::size_t stride, const T* queries,
                                       std::size_t query_stride, std::size_t width) {
         V acc[Together * Queries][kParts<T>];
 #pragma GCC unroll 16
@@ -156,7 +157,7 @@ struct Tile {
 
     // The sums of one tile, query by query.
     template <std::size_t Together, std::size_t kChunks>
-    static HWY_INLINE V sums(const T* rows, std::size_t stride, const T* queries, std::size_t query_stride,
+    static HWY_INLINE V sums(const S* rows, std::size_t stride, const T* queries, std::size_t query_stride,
                              std::size_t width) {
         V all[kNative<T>];
 #pragma GCC unroll 16
@@ -184,16 +185,16 @@ struct Tile {
 
 /// out[q · out_stride + r] = dot(query q, row r) · scale, Queries queries, `count` rows; a scale of 1 changes
 /// nothing, whatever the value.
-template <class T, std::size_t Queries, std::size_t Together, std::size_t kChunks>
-HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const T* rows, std::size_t stride,
+template <class T, std::size_t Queries, std::size_t Together, std::size_t kChunks, class S>
+HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
                           std::size_t count, const T* queries, std::size_t query_stride, std::size_t width,
                           T scale) {
-    using Kernel = Tile<T, Queries>;
+    using Kernel = Tile<T, Queries, S>;
     constexpr std::size_t together = Together < Kernel::kRows ? Together : Kernel::kRows;
     const Vec<T> factor = hn::Set(Tag<T>(), scale);
     std::size_t r = 0;
     if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {
-        r = HeldQuery<T, kChunks>::run(out, rows, stride, count, queries, scale);
+        r = HeldQuery<T, S, kChunks>::run(out, rows, stride, count, queries, scale);
     }
     for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
         const Vec<T> sums =
@@ -256,6 +257,56 @@ HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<T>& run,
     }
 }
 
+/// Elements of narrow rows that are widened at a time where several queries want them: they stay in the first
+/// cache.
+inline constexpr std::size_t kWidened = 4096;
+
+/// out[0 .. elements) = the values of narrow elements.
+template <class T, class S>
+HWY_INLINE void widen_rows(T* out, const RowRun<S>& run, std::size_t first, std::size_t count,
+                           std::size_t width) {
+    for (std::size_t r = 0; r < count; ++r) {
+        const S* const row = run.rows + (first + r) * run.stride;
+        std::size_t f = 0;
+        for (; width - f >= kNative<T>; f += kNative<T>)
+            hn::StoreU(load<T>(row + f), Tag<T>(), out + r * width + f);
+        for (; f < width; ++f)
+            out[r * width + f] = widen(row[f]);
+    }
+}
+
+/// score_run of narrow rows. One query reads them as they lie; several read what was widened once for all,
+/// unless a row is too long for that.
+template <class T, class S>
+void score_narrow(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
+                  std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
+    if (query_count == 1 || width > kWidened) {
+        for (std::size_t q = 0; q < query_count; ++q) {
+            T* const row = out + q * out_stride;
+            const T* const query = queries + q * query_stride;
+            if (width == 64) {
+                tile_rows<T, 1, kSideBySide, 64 / kLanes<T>>(row, 0, run.rows, run.stride, run.count, query,
+                                                             0, width, scale);
+            } else if (width == 128) {
+                tile_rows<T, 1, kSideBySide, 128 / kLanes<T>>(row, 0, run.rows, run.stride, run.count, query,
+                                                              0, width, scale);
+            } else {
+                tile_rows<T, 1, kSideBySide, 0>(row, 0, run.rows, run.stride, run.count, query, 0, width,
+                                                scale);
+            }
+        }
+        return;
+    }
+    alignas(64) T wide[kWidened];
+    const std::size_t step = kWidened / width;
+    for (std::size_t r = 0; r < run.count; r += step) {
+        const std::size_t some = run.count - r < step ? run.count - r : step;
+        widen_rows(wide, run, r, some, width);
+        tile_queries<T, kSideBySide, 0>(out + r, out_stride, wide, width, some, queries, query_stride,
+                                        query_count, width, scale);
+    }
+}
+
 template <class T>
 void score_run(T* out, std::size_t out_stride, const RowRun<T>& run, const T* queries,
                std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
@@ -269,6 +320,23 @@ void score_run(T* out, std::size_t out_stride, const RowRun<T>& run, const T* qu
         default:
             return score_rows<T, 0>(out, out_stride, run, queries, query_stride, query_count, width, scale);
     }
+}
+
+/// score_run of what a cache stores.
+template <class T>
+void score_stored(T* out, std::size_t out_stride, const StoredRun<T>& run, const T* queries,
+                  std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (run.storage == KvStorage::bf16) {
+            return score_narrow(out, out_stride, run.template as<BFloat16>(), queries, query_stride,
+                                query_count, width, scale);
+        }
+        if (run.storage == KvStorage::f16) {
+            return score_narrow(out, out_stride, run.template as<Float16>(), queries, query_stride,
+                                query_count, width, scale);
+        }
+    }
+    score_run(out, out_stride, run.template as<T>(), queries, query_stride, query_count, width, scale);
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

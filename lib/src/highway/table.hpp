@@ -55,7 +55,7 @@ struct HighwayKernels {
 
     static void score_group(T* s, std::size_t s_stride, const T* q, std::size_t q_stride, std::size_t queries,
                             const PositionRows<T>& keys, std::size_t width, T scale) {
-        score_run(s, s_stride, keys.retained, q, q_stride, queries, width, scale);
+        score_stored(s, s_stride, keys.retained, q, q_stride, queries, width, scale);
         score_run(s + keys.retained.count, s_stride, keys.candidates, q, q_stride, queries, width, scale);
     }
 
@@ -70,9 +70,8 @@ struct HighwayKernels {
         const std::size_t retained = values.retained.count;
         const std::size_t split = end < retained ? end : begin > retained ? begin : retained;
         if (begin < split) {
-            mix_queries(sums, sum_stride, w + begin, w_stride, queries,
-                        values.retained.rows + begin * values.retained.stride, values.retained.stride,
-                        split - begin, width, fresh);
+            mix_stored(sums, sum_stride, w + begin, w_stride, queries, values.retained.part(begin, split),
+                       width, fresh);
             fresh = false;
         }
         if (split < end) {

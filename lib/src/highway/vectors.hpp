@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../narrow.hpp"
 #include "../sums.hpp"
 
 static_assert(HWY_NATIVE_FMA || HWY_TARGET == HWY_NEON, "MulAdd must round once");
@@ -33,6 +34,22 @@ inline constexpr std::size_t kParts = kLanes<T> / kNative<T>;
 template <class T>
 HWY_INLINE Vec<T> load(const T* p) {
     return hn::LoadU(Tag<T>(), p);
+}
+
+/// The same of narrow elements, widened: exact, so that what follows has the bits of a float store.
+template <class T>
+HWY_INLINE Vec<T> load(const BFloat16* p) {
+    const hn::RebindToUnsigned<Tag<T>> wide;
+    const hn::Rebind<std::uint16_t, Tag<T>> narrow;
+    const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, reinterpret_cast<const std::uint16_t*>(p)));
+    return hn::BitCast(Tag<T>(), hn::ShiftLeft<16>(bits));
+}
+template <class T>
+HWY_INLINE Vec<T> load(const Float16* p) {
+    const hn::Rebind<std::uint16_t, Tag<T>> bits;
+    const hn::Rebind<hwy::float16_t, Tag<T>> narrow;
+    return hn::PromoteTo(Tag<T>(),
+                         hn::BitCast(narrow, hn::LoadU(bits, reinterpret_cast<const std::uint16_t*>(p))));
 }
 
 /// Compilers must not move a load over this: beyond the caches, reading rows in any but address order halves
