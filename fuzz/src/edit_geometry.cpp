@@ -1,4 +1,5 @@
 #include "attest/case/rows.hpp"
+#include "attest/case/words.hpp"
 
 #include "edits.hpp"
 #include "numbers.hpp"
@@ -11,6 +12,12 @@ namespace attest::fuzzing {
 void edit_type(Random&, cases::Case& one) {
     one.type =
         one.type == cases::ElementType::float32 ? cases::ElementType::float64 : cases::ElementType::float32;
+}
+
+void edit_storage(Random& random, cases::Case& one) {
+    const auto all = cases::all_storages();
+    one.storage = all[random.position(all.size())];
+    if (one.storage != cases::KvStorage::computing) one.type = cases::ElementType::float32;
 }
 
 void edit_count(Random& random, cases::Case& one) {

@@ -7,8 +7,10 @@
 
 namespace attest::fuzzing {
 
-// Geometry: the type, one count, several counts kept in their relations, the rotary configuration.
+// Geometry: the type, the storage, one count, several counts kept in their relations, the rotary
+// configuration.
 void edit_type(Random& random, cases::Case& one);
+void edit_storage(Random& random, cases::Case& one);
 void edit_count(Random& random, cases::Case& one);
 void edit_heads(Random& random, cases::Case& one);
 void edit_rope(Random& random, cases::Case& one);

@@ -35,7 +35,7 @@ void edit_as_the_laws_do(Random& random, cases::Case& one) {
     properties::mutate(one, choices);
 }
 
-constexpr std::array<Edit, 17> kEdits = {{
+constexpr std::array<Edit, 18> kEdits = {{
     {10, insert_step},
     {6, remove_steps},
     {5, duplicate_steps},
@@ -48,6 +48,7 @@ constexpr std::array<Edit, 17> kEdits = {{
     {6, edit_rope},
     {5, edit_capacity},
     {2, edit_type},
+    {2, edit_storage},
     {6, edit_values},
     {6, edit_fill},
     {6, edit_set},

@@ -30,6 +30,9 @@ TEST(Dictionary, HasEveryWordOfACase) {
     for (const auto one : cases::all_fillings()) {
         expect_word(dictionary, cases::to_text(one));
     }
+    for (const auto one : cases::all_storages()) {
+        expect_word(dictionary, cases::to_text(one));
+    }
     for (const auto one : cases::all_verbs()) {
         expect_word(dictionary, cases::to_text(one));
     }

@@ -9,6 +9,7 @@
 
 #include "oracle.hpp"
 #include "remade.hpp"
+#include "support.hpp"
 
 #include <attest/reference/judge.hpp>
 
@@ -66,6 +67,7 @@ Verdict adding_to_all_scores_changes_nothing(const cases::Case& one, Subject& su
     Checks checks;
     Scene scene(one, subject, checks, {}, 3, kOracleWork);
     if (!scene) return scene.verdict();
+    if (is_narrow(one)) return vacuous(kUnrounded, checks.counters());
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
     if (scene.make_cache() == nullptr) return scene.verdict();

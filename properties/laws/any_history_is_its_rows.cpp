@@ -149,7 +149,7 @@ class Historian {
         const cases::Case geometry = track.geometry();
         const std::uint64_t rows = track.rows.size();
         // The last row alone: every row was the last of some history.
-        if (multiply_adds(geometry, rows) > kOracleWork / 4) return;
+        if (is_narrow(geometry) || multiply_adds(geometry, rows) > kOracleWork / 4) return;
         const Array x = player_.prefix(track);
         const Problem problem = {.geometry = geometry,
                                  .weights = track.weights,

@@ -85,6 +85,7 @@ Verdict output_inside_value_hull(const cases::Case& one, Subject& subject) {
     Checks checks;
     Scene scene(one, subject, checks, {Capability::evidence}, 2);
     if (!scene) return scene.verdict();
+    if (is_narrow(one)) return vacuous(kUnrounded, checks.counters());
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
     const std::unique_ptr<Cache> cache = scene.make_cache();

@@ -23,6 +23,7 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
     Checks checks;
     Scene scene(one, subject, checks, {Capability::first_position}, 2, kOracleWork);
     if (!scene) return scene.verdict();
+    if (is_narrow(one)) return vacuous(kUnrounded, checks.counters());
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
     if (one.rope.width == 0) return vacuous("nothing is turned", checks.counters());

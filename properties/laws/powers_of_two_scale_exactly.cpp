@@ -138,6 +138,7 @@ Verdict powers_of_two_scale_exactly(const cases::Case& one, Subject& subject) {
     Checks checks;
     Scene scene(one, subject, checks, {Capability::evidence}, 6);
     if (!scene) return scene.verdict();
+    if (is_narrow(one)) return vacuous(kUnrounded, checks.counters());
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
     if (scene.make_cache() == nullptr) return scene.verdict();

@@ -1,5 +1,6 @@
 // K_{1:t} = (R_p Wk x_1, …, R_{p+t−1} Wk x_t) and V_{1:t} = (Wv x_1, …, Wv x_t): a snapshot, the storage and
-// the views hold each row's own key, turned to its position, and its value as projected, by bits.
+// the views hold each row's own key, turned to its position, and its value as projected, by bits; rounded
+// where they are stored narrow.
 //
 // Kills keys rotated twice or not at all and rotated values (B25), lengths of keys and values that differ
 // (B15), an exchanged token and head axis (B14), and a snapshot that shares or misreads storage (B20).
@@ -54,16 +55,18 @@ void compare(Player& player, const CacheTrack& track) {
         if (!checks.equal(fmt::format("row {} again", t), code_of(step), "")) return;
         checks.tested();
         checks.bits(fmt::format("row {}: key", t), head_row(*keys, lanes, rows, d, t), step->rotated_keys);
+        const cases::KvStorage storage = geometry.storage;
         checks.bits(fmt::format("row {}: value", t), head_row(*values, lanes, rows, d, t),
-                    step->projected_values);
+                    as_stored(storage, step->projected_values));
         checks.bits(fmt::format("row {}: answer", t), track.answers[t], step->output);
         // Position 0 turns by nothing, and features at and beyond the rope width are never turned.
+        const Array projected_keys = as_stored(storage, step->projected_keys);
         for (std::uint64_t i = 0; i < step->rotated_keys.size(); ++i) {
             const bool turned = i % d < geometry.rope.width && scene.one.rope.first + t != 0;
             if (!turned) {
-                const bool same = step->rotated_keys[i] == step->projected_keys[i];
+                const bool same = step->rotated_keys[i] == projected_keys[i];
                 checks.that(fmt::format("row {}: unturned feature {}", t, i), same,
-                            number_text(step->rotated_keys[i]), number_text(step->projected_keys[i]));
+                            number_text(step->rotated_keys[i]), number_text(projected_keys[i]));
             }
         }
     }

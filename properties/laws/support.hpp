@@ -44,6 +44,18 @@ Run run_chunks(Scene& scene, Layer& layer, Cache& cache, std::span<const std::ui
 // an earlier stage where rows were offered together, so only its kind is compared.
 bool same_run(Checks& checks, std::string_view place, const Run& got, const Run& want);
 
+// Whether keys and values are rounded to be stored. What is said of exact numbers is said of layers that
+// round nothing more than their arithmetic does.
+inline bool is_narrow(const cases::Case& one) {
+    return one.storage != cases::KvStorage::computing;
+}
+inline constexpr std::string_view kUnrounded =
+    "this law is about layers that store keys and values as computed";
+
+// Numbers as they are stored: to nearest, ties to even, by the definition of the formats and no bit of
+// theirs.
+Array as_stored(cases::KvStorage storage, Array values);
+
 // A refusal over numbers that left the finite ones.
 bool is_non_finite(std::string_view code);
 

@@ -16,9 +16,55 @@ Outcome<Array> LibCache<T>::values() const {
     return read_back(snapshot->view());
 }
 
+namespace {
+
+Array widened(std::span<const std::uint16_t> bits, KvStorage storage) {
+    Array values;
+    values.reserve(bits.size());
+    for (const std::uint16_t one : bits) {
+        values.push_back(to_double(widen(one, storage)));
+    }
+    return values;
+}
+
+// Live rows [B, Hkv, length, d] of a narrow storage.
+template <class T>
+Array live_rows(const LayerKvCache<T>& cache, std::span<const std::uint16_t> bits) {
+    const std::uint64_t width = cache.geometry().head_width;
+    const std::uint64_t lanes = cache.batch_size() * cache.geometry().kv_heads;
+    Array live;
+    for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+        const Array rows =
+            widened(bits.subspan(lane * cache.capacity() * width, cache.length() * width), cache.storage());
+        live.insert(live.end(), rows.begin(), rows.end());
+    }
+    return live;
+}
+
+}  // namespace
+
+template <class T>
+Array LibCache<T>::live_keys() const {
+    return cache.storage() == KvStorage::computing ? read_back(cache.keys_view())
+                                                   : live_rows(cache, cache.narrow_key_storage());
+}
+
+template <class T>
+Array LibCache<T>::live_values() const {
+    return cache.storage() == KvStorage::computing ? read_back(cache.values_view())
+                                                   : live_rows(cache, cache.narrow_value_storage());
+}
+
 template <class T>
 Storage LibCache<T>::storage() const {
     Storage storage;
+    if (cache.storage() != KvStorage::computing) {
+        storage.keys = widened(cache.narrow_key_storage(), cache.storage());
+        storage.values = widened(cache.narrow_value_storage(), cache.storage());
+        storage.key_address = reinterpret_cast<std::uintptr_t>(cache.narrow_key_storage().data());
+        storage.value_address = reinterpret_cast<std::uintptr_t>(cache.narrow_value_storage().data());
+        return storage;
+    }
     storage.keys = to_doubles(cache.key_storage());
     storage.values = to_doubles(cache.value_storage());
     storage.key_address = reinterpret_cast<std::uintptr_t>(cache.key_storage().data());
@@ -30,19 +76,25 @@ template <class T>
 void LibCache<T>::poison(double value) {
     // The buffers are heap memory that the cache owns; the library only promises not to hand out a writable
     // view of it.
-    T* const keys = const_cast<T*>(cache.key_storage().data());
-    T* const values = const_cast<T*>(cache.value_storage().data());
     const std::size_t width = cache.geometry().head_width;
     const std::size_t rows = cache.batch_size() * cache.geometry().kv_heads;
-    for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t slot = cache.length(); slot < cache.capacity(); ++slot) {
-            for (std::size_t feature = 0; feature < width; ++feature) {
-                const std::size_t offset = (row * cache.capacity() + slot) * width + feature;
-                keys[offset] = to_element<T>(value);
-                values[offset] = to_element<T>(value);
+    const auto write = [&](auto storage, auto element) {
+        if (storage.empty()) return;
+        auto* const elements =
+            const_cast<std::remove_const_t<typename decltype(storage)::element_type>*>(storage.data());
+        for (std::size_t row = 0; row < rows; ++row) {
+            for (std::size_t slot = cache.length(); slot < cache.capacity(); ++slot) {
+                const std::size_t offset = (row * cache.capacity() + slot) * width;
+                std::fill_n(elements + offset, width, element);
             }
         }
-    }
+    };
+    write(cache.key_storage(), to_element<T>(value));
+    write(cache.value_storage(), to_element<T>(value));
+    if (cache.storage() == KvStorage::computing) return;
+    const std::uint16_t bits = narrow(to_element<float>(value), cache.storage());
+    write(cache.narrow_key_storage(), bits);
+    write(cache.narrow_value_storage(), bits);
 }
 
 template <class T>

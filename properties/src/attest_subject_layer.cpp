@@ -13,6 +13,28 @@ RotaryConfig rotary_config(const cases::Rope& rope) {
             .pairs = rope.pairs == cases::Pairs::half ? RotaryPairs::half : RotaryPairs::interleaved};
 }
 
+KvStorage storage_of(cases::KvStorage storage) {
+    switch (storage) {
+        case cases::KvStorage::bf16:
+            return KvStorage::bf16;
+        case cases::KvStorage::f16:
+            return KvStorage::f16;
+        case cases::KvStorage::computing:
+            break;
+    }
+    return KvStorage::computing;
+}
+
+// A layer that was made, storing as the spec says; or the first refusal.
+template <class T>
+Outcome<std::unique_ptr<Layer>> stored(const Result<MultiHeadAttention<T>>& layer, cases::KvStorage storage,
+                                       CountedMemory& memory) {
+    if (!layer) return refused(layer.error());
+    Result<MultiHeadAttention<T>> alike = layer->stored_as(storage_of(storage));
+    if (!alike) return refused(alike.error());
+    return std::make_unique<LibLayer<T>>(std::move(*alike), memory);
+}
+
 }  // namespace
 
 template <class T>
@@ -33,8 +55,7 @@ Outcome<std::unique_ptr<Layer>> LibLayer<T>::make(const LayerSpec& spec, Counted
     }
     Result<MultiHeadAttention<T>> layer = MultiHeadAttention<T>::from_parameters(
         parameters[0], parameters[1], parameters[2], parameters[3], spec.heads, spec.kv_heads, *rotary);
-    if (!layer) return refused(layer.error());
-    return std::make_unique<LibLayer>(std::move(*layer), memory);
+    return stored(layer, spec.storage, memory);
 }
 
 template <class T>
@@ -46,9 +67,9 @@ Outcome<std::unique_ptr<Layer>> LibLayer<T>::make_seeded(const LayerSpec& spec, 
                                         .heads = spec.heads,
                                         .kv_heads = spec.kv_heads,
                                         .head_width = spec.head_width};
-    Result<MultiHeadAttention<T>> layer = MultiHeadAttention<T>::from_seed(seed, geometry, *rotary, memory);
-    if (!layer) return refused(layer.error());
-    return std::make_unique<LibLayer>(std::move(*layer), memory);
+    const Result<MultiHeadAttention<T>> layer =
+        MultiHeadAttention<T>::from_seed(seed, geometry, *rotary, memory);
+    return stored(layer, spec.storage, memory);
 }
 
 template <class T>
@@ -216,7 +237,9 @@ Outcome<std::unique_ptr<Layer>> LibLayer<T>::share(std::uint64_t heads, std::uin
     Result<MultiHeadAttention<T>> layer = MultiHeadAttention<T>::from_parameters(
         parameters[0], parameters[1], parameters[2], parameters[3], heads, kv_heads, *rotary);
     if (!layer) return refused(layer.error());
-    return std::make_unique<LibLayer>(std::move(*layer), memory_);
+    Result<MultiHeadAttention<T>> alike = layer->stored_as(layer_.storage());
+    if (!alike) return refused(alike.error());
+    return std::make_unique<LibLayer>(std::move(*alike), memory_);
 }
 
 template class LibLayer<float>;

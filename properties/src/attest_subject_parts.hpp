@@ -40,8 +40,8 @@ class LibCache final : public Cache {
     void reset() override { cache.reset(); }
     Outcome<Array> keys() const override;
     Outcome<Array> values() const override;
-    Array live_keys() const override { return read_back(cache.keys_view()); }
-    Array live_values() const override { return read_back(cache.values_view()); }
+    Array live_keys() const override;
+    Array live_values() const override;
     Storage storage() const override;
     void poison(double value) override;
     Outcome<std::unique_ptr<Cache>> copy() const override;

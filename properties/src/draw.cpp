@@ -56,6 +56,18 @@ Wish wish_of(std::string_view law) {
     return wish;
 }
 
+// Laws about exact numbers say nothing of rounded ones.
+bool wants_unrounded(std::string_view law) {
+    constexpr std::string_view kLaws[] = {"adding_to_all_scores_changes_nothing",
+                                          "equal_values_come_back",
+                                          "inside_the_bound",
+                                          "positions_are_relative",
+                                          "weights_are_probabilities",
+                                          "output_inside_value_hull",
+                                          "powers_of_two_scale_exactly"};
+    return std::ranges::find(kLaws, law) != std::end(kLaws);
+}
+
 void draw_geometry(cases::Case& one, Choices& choices, const Wish& wish, unsigned size) {
     using U = std::uint64_t;
     one.type = choices.below(2) == 0 ? cases::ElementType::float64 : cases::ElementType::float32;
@@ -323,6 +335,12 @@ cases::Case draw(Choices& choices, std::string_view law, unsigned size) {
     const std::uint64_t rare =
         law == "refusals_come_in_order" || law == "print_then_parse_is_identity" ? 6 : 24;
     if (detail::once_in(choices, rare)) detail::spoil_geometry(one, choices);
+    // Last, so that what was drawn before is what it was without.
+    const std::uint64_t narrow = choices.below(6);
+    if (one.type == cases::ElementType::float32 && narrow < 2) {
+        one.storage = narrow == 0 ? cases::KvStorage::bf16 : cases::KvStorage::f16;
+        if (detail::wants_unrounded(law)) one.storage = cases::KvStorage::computing;
+    }
     cases::normalise(one);
     return one;
 }

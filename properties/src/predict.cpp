@@ -106,6 +106,14 @@ Prediction predict_layer(const cases::Case& geometry, const std::array<Array, 4>
         if (storage.success()) storage = one;
     }
     if (refusal.empty()) {
+        // The storage is asked of a layer that could be made.
+        if (geometry.storage != cases::KvStorage::computing && geometry.type == cases::ElementType::float64) {
+            if (storage.allows("")) prediction.add("StorageUnsupported");
+            for (const std::string_view code : {"ElementCountOverflow", "AllocationFailed"}) {
+                if (storage.allows(code)) prediction.add(code);
+            }
+            return prediction;
+        }
         for (const std::string_view code : {"", "ElementCountOverflow", "AllocationFailed"}) {
             if (storage.allows(code)) prediction.add(code);
         }
@@ -127,8 +135,9 @@ Prediction predict_cache(const cases::Case& geometry, std::uint64_t batch, std::
         return {"CapacityExceedsPositions"};
     }
     const std::uint64_t bytes = element_bytes(geometry.type);
+    const std::uint64_t stored = geometry.storage == cases::KvStorage::computing ? bytes : 2;
     Prediction prediction =
-        predict_bytes(product({batch, geometry.kv_heads, capacity, geometry.head_width, bytes}));
+        predict_bytes(product({batch, geometry.kv_heads, capacity, geometry.head_width, stored}));
     if (!prediction.allows("")) return prediction;
     // The workspace of one row holds heads, and at most one score a key and head.
     const std::optional<std::uint64_t> row = product({4, batch, geometry.heads, geometry.head_width, bytes});

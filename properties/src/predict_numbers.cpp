@@ -37,7 +37,10 @@ class Walk {
           first_(first),
           count_(count),
           largest_(static_cast<Wide>(largest_of(geometry.type))),
-          unit_(geometry.type == cases::ElementType::float32 ? 0x1p-24L : 0x1p-53L) {}
+          unit_(geometry.type == cases::ElementType::float32 ? 0x1p-24L : 0x1p-53L),
+          largest_stored_(geometry.storage == cases::KvStorage::bf16  ? 0x1.ffp+127L
+                          : geometry.storage == cases::KvStorage::f16 ? 65520.0L
+                                                                      : largest_) {}
 
     Prediction predict();
     bool crude_bound_is_enough() const;
@@ -57,6 +60,8 @@ class Walk {
     std::vector<Sum> project(const Array& weight, std::uint64_t features, std::uint64_t from) const;
     void rotate(std::vector<Sum>& heads, std::uint64_t count, std::uint64_t from) const;
     Fate worst_of(const std::vector<Sum>& sums, std::uint64_t features, std::uint64_t from) const;
+    Fate worst_stored(const std::vector<Sum>& sums) const;
+    void store(std::vector<Sum>& sums) const;
     Fate attend(const std::vector<Sum>& q, const std::vector<Sum>& k, const std::vector<Sum>& v, Fate& mix,
                 std::vector<Wide>& merged) const;
 
@@ -65,6 +70,7 @@ class Walk {
     std::span<const double> x_;
     std::uint64_t batch_, rows_, first_, count_;
     Wide largest_, unit_;
+    Wide largest_stored_;  // from here on a key or a value rounds to infinity
     Prediction prediction_;
 };
 
@@ -94,7 +100,7 @@ bool Walk::crude_bound_is_enough() const {
     const Wide score = 4 * q * k * static_cast<Wide>(g_.head_width);
     const Wide mix = v * static_cast<Wide>(rows_);
     const Wide most = std::max({2 * q, 2 * k, score, mix, 2 * y});
-    return most < largest_ / 8;
+    return most < largest_ / 8 && 2 * std::max(k, v) < largest_stored_ / 2;
 }
 
 bool Walk::finite_input() const {
@@ -167,6 +173,30 @@ Fate Walk::worst_of(const std::vector<Sum>& sums, std::uint64_t features, std::u
     return worst;
 }
 
+Fate Walk::worst_stored(const std::vector<Sum>& sums) const {
+    Fate worst = Fate::fine;
+    const std::uint64_t features = g_.kv_heads * g_.head_width;
+    for (std::uint64_t b = 0; b < batch_; ++b) {
+        for (std::uint64_t i = (b * rows_ + first_) * features; i < (b * rows_ + first_ + count_) * features;
+             ++i) {
+            const Wide value = std::abs(sums[i].value);
+            const Wide slack = sums[i].slack + value * 4 * unit_;
+            if (value + slack < largest_stored_) continue;
+            worst = std::max(worst, value - slack >= largest_stored_ ? Fate::lost : Fate::open);
+        }
+    }
+    return worst;
+}
+
+// What rounding to a narrow storage adds.
+void Walk::store(std::vector<Sum>& sums) const {
+    for (Sum& sum : sums) {
+        const Wide rounding = std::abs(sum.value) * 0x1p-7L + 0x1p-24L;
+        sum.slack += rounding;
+        sum.magnitude += rounding;
+    }
+}
+
 // The worst fate of a score, of a mix, and the mixed heads [batch, rows, H·d] as far as they are finite.
 Fate Walk::attend(const std::vector<Sum>& q, const std::vector<Sum>& k, const std::vector<Sum>& v, Fate& mix,
                   std::vector<Wide>& merged) const {
@@ -226,7 +256,7 @@ Prediction Walk::predict() {
     if (crude_bound_is_enough()) return {""};
     std::vector<Sum> q = project(weights_[0], g_.heads * g_.head_width, first_);
     std::vector<Sum> k = project(weights_[1], g_.kv_heads * g_.head_width, 0);
-    const std::vector<Sum> v = project(weights_[2], g_.kv_heads * g_.head_width, 0);
+    std::vector<Sum> v = project(weights_[2], g_.kv_heads * g_.head_width, 0);
     Fate projection = worst_of(q, g_.heads * g_.head_width, first_);
     projection = std::max(projection, worst_of(k, g_.kv_heads * g_.head_width, first_));
     projection = std::max(projection, worst_of(v, g_.kv_heads * g_.head_width, first_));
@@ -237,6 +267,12 @@ Prediction Walk::predict() {
     Fate rotation = worst_of(q, g_.heads * g_.head_width, first_);
     rotation = std::max(rotation, worst_of(k, g_.kv_heads * g_.head_width, first_));
     if (note(rotation, "NonFiniteRotation")) return prediction_;
+
+    if (g_.storage != cases::KvStorage::computing) {
+        if (note(std::max(worst_stored(k), worst_stored(v)), "StorageOverflow")) return prediction_;
+        store(k);
+        store(v);
+    }
 
     Fate mix = Fate::fine;
     std::vector<Wide> merged;

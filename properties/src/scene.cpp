@@ -36,6 +36,7 @@ std::uint64_t multiply_adds(const cases::Case& g, std::uint64_t rows) {
 LayerSpec spec_of(const cases::Case& geometry) {
     LayerSpec spec;
     spec.type = geometry.type;
+    spec.storage = geometry.storage;
     spec.width = geometry.width;
     spec.heads = geometry.heads;
     spec.kv_heads = geometry.kv_heads;
@@ -127,6 +128,10 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
             verdict_ = unable(subject, capability);
             return;
         }
+    }
+    if (one.storage != cases::KvStorage::computing && !subject.can(Capability::narrow_storage)) {
+        verdict_ = unable(subject, Capability::narrow_storage);
+        return;
     }
     const bool limited = subject.can(Capability::allocation);
     if (limited) subject.limit_allocation(kAllocationLimit);

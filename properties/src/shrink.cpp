@@ -125,7 +125,10 @@ void smaller_geometry(const Case& one, Candidates& candidates) {
     candidates.lower([](auto& some) -> auto& { return some.rope.positions; }, 1);
     candidates.add([](Case& simpler) { simpler.rope.pairs = cases::Pairs::interleaved; });
     candidates.add([](Case& simpler) { simpler.rope.base = 10000.0; });
-    candidates.add([](Case& simpler) { simpler.type = cases::ElementType::float64; });
+    candidates.add([](Case& simpler) { simpler.storage = cases::KvStorage::computing; });
+    if (one.storage == cases::KvStorage::computing) {
+        candidates.add([](Case& simpler) { simpler.type = cases::ElementType::float64; });
+    }
 }
 
 void plainer_values(const Case& one, Candidates& candidates) {

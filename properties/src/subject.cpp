@@ -44,6 +44,8 @@ std::string_view to_text(Capability capability) {
             return "executors";
         case Capability::threads:
             return "sessions in several threads";
+        case Capability::narrow_storage:
+            return "narrow storage of keys and values";
         case Capability::arithmetic:
             return "Attest's own order of sums";
     }

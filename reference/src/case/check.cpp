@@ -39,6 +39,7 @@ std::optional<Error> check_words(const Case& one) {
     if (!is_name(one.law)) return fault(ErrorCode::BadName, "law", one.law);
     if (!one.expect.empty() && !is_name(one.expect)) return fault(ErrorCode::BadName, "expect", one.expect);
     if (!known(one.type)) return fault(ErrorCode::UnknownWord, "type", {});
+    if (!known(one.storage)) return fault(ErrorCode::UnknownWord, "storage", {});
     if (!known(one.rope.pairs)) return fault(ErrorCode::UnknownWord, "rope", {});
     if (!known(one.values.filling)) return fault(ErrorCode::UnknownWord, "values", {});
     for (const Fill& fill : one.fills) {

@@ -77,6 +77,7 @@ void normalise(Case& one) {
     if (one.law.empty()) one.law = Case{}.law;
     normalise_name(one.expect);
     known(one.type);
+    known(one.storage);
     known(one.rope.pairs);
     known(one.values.filling);
     normalise_fills(one.fills);

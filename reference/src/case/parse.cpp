@@ -22,6 +22,7 @@ class Parser {
     enum Key : unsigned {
         law,
         type,
+        storage,
         batch,
         width,
         heads,
@@ -34,8 +35,8 @@ class Parser {
         keys
     };
     static constexpr std::array<std::string_view, keys> kKeys = {
-        "law",        "type", "batch",    "width",  "heads", "kv_heads",
-        "head_width", "rope", "capacity", "expect", "values"};
+        "law",      "type",       "storage", "batch",    "width",  "heads",
+        "kv_heads", "head_width", "rope",    "capacity", "expect", "values"};
 
     Done take_line(std::string_view text, std::size_t number);
     Done take_comment(std::string_view text, std::size_t number);
@@ -144,6 +145,8 @@ Done Parser::take_key(Key key, Line& line) {
             return store(one_.law, line.name("law"));
         case type:
             return parse_word(line, "type", &element_type_from_text, one_.type);
+        case storage:
+            return parse_word(line, "storage", &storage_from_text, one_.storage);
         case batch:
             return store(one_.batch, line.count("batch"));
         case width:
@@ -170,7 +173,7 @@ Done Parser::take_key(Key key, Line& line) {
 
 Done Parser::finish() {
     for (unsigned position = 0; position < keys; ++position) {
-        if (position == head_width || position == expect || seen(position)) continue;
+        if (position == storage || position == head_width || position == expect || seen(position)) continue;
         return std::unexpected(Error{ErrorCode::MissingKey, 0, std::string(kKeys[position]), "must be told"});
     }
     if (!seen(head_width)) one_.head_width = default_head_width(one_);

@@ -70,6 +70,7 @@ std::string print(const Case& one) {
     }
     out.key("law").word(one.law).end();
     out.key("type").word(to_text(one.type)).end();
+    if (one.storage != KvStorage::computing) out.key("storage").word(to_text(one.storage)).end();
     out.key("batch").count(one.batch).end();
     out.key("width").count(one.width).end();
     out.key("heads").count(one.heads).end();

@@ -10,6 +10,7 @@ namespace {
 
 // Each table is in the order of its enumerators.
 constexpr auto kTypes = std::to_array<std::string_view>({"float", "double"});
+constexpr auto kStorages = std::to_array<std::string_view>({"computing", "bf16", "f16"});
 constexpr auto kTensors =
     std::to_array<std::string_view>({"x", "wq", "wk", "wv", "wo", "gradient", "update"});
 constexpr auto kFillings = std::to_array<std::string_view>({
@@ -63,6 +64,7 @@ constexpr auto kVariants = std::to_array<std::string_view>({
 constexpr auto kPairs = std::to_array<std::string_view>({"interleaved", "half"});
 
 static_assert(kTypes.size() == static_cast<std::size_t>(ElementType::float64) + 1);
+static_assert(kStorages.size() == static_cast<std::size_t>(KvStorage::f16) + 1);
 static_assert(kTensors.size() == static_cast<std::size_t>(Tensor::update) + 1);
 static_assert(kFillings.size() == static_cast<std::size_t>(Filling::powers) + 1);
 static_assert(kVerbs.size() == static_cast<std::size_t>(Verb::fail) + 1);
@@ -91,6 +93,7 @@ constexpr std::array<Enum, N> enumerate(const std::array<std::string_view, N>&) 
     return all;
 }
 
+constexpr auto kAllStorages = enumerate<KvStorage>(kStorages);
 constexpr auto kAllTensors = enumerate<Tensor>(kTensors);
 constexpr auto kAllFillings = enumerate<Filling>(kFillings);
 constexpr auto kAllVerbs = enumerate<Verb>(kVerbs);
@@ -100,6 +103,9 @@ constexpr auto kAllVariants = enumerate<Variant>(kVariants);
 
 std::string_view to_text(ElementType type) {
     return text_of(kTypes, type);
+}
+std::string_view to_text(KvStorage storage) {
+    return text_of(kStorages, storage);
 }
 std::string_view to_text(Tensor tensor) {
     return text_of(kTensors, tensor);
@@ -120,6 +126,9 @@ std::string_view to_text(Pairs pairs) {
 std::optional<ElementType> element_type_from_text(std::string_view text) {
     return value_of<ElementType>(kTypes, text);
 }
+std::optional<KvStorage> storage_from_text(std::string_view text) {
+    return value_of<KvStorage>(kStorages, text);
+}
 std::optional<Tensor> tensor_from_text(std::string_view text) {
     return value_of<Tensor>(kTensors, text);
 }
@@ -136,6 +145,9 @@ std::optional<Pairs> pairs_from_text(std::string_view text) {
     return value_of<Pairs>(kPairs, text);
 }
 
+std::span<const KvStorage> all_storages() {
+    return kAllStorages;
+}
 std::span<const Tensor> all_tensors() {
     return kAllTensors;
 }

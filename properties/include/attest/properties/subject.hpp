@@ -55,6 +55,7 @@ enum class Capability : std::uint8_t {
     seeded_geometry,  // Subject::make_seeded_layer
     executors,        // Subject::work_with: others than the calling thread may do the work
     threads,          // sessions on one layer in several threads, each with a cache of its own
+    narrow_storage,   // LayerSpec::storage: keys and values kept in bf16 or f16
     arithmetic,       // sums, exp and angles are Attest's own; without it the bound is a foreign kernel's
 };
 
@@ -99,6 +100,7 @@ struct Output {
 // A layer to make. rope.first is not part of it.
 struct LayerSpec {
     cases::ElementType type = cases::ElementType::float64;
+    cases::KvStorage storage = cases::KvStorage::computing;
     std::uint64_t width = 0;
     std::uint64_t heads = 0;
     std::uint64_t kv_heads = 0;
@@ -136,7 +138,7 @@ struct History {
     friend bool operator==(const History&, const History&) = default;
 };
 
-// Every element of both buffers, live or dead, [B, Hkv, C, d], and where they lie.
+// Every element of both buffers, live or dead, [B, Hkv, C, d], and where they lie. Narrow ones are widened.
 struct Storage {
     Array keys;
     Array values;
@@ -163,8 +165,8 @@ class Cache {
     virtual Array live_keys() const { return keys().value_or(Array()); }
     virtual Array live_values() const { return values().value_or(Array()); }
 
-    // Capability::storage and poison. poison writes the pattern of a double (one the element type represents)
-    // into every slot at and beyond the length.
+    // Capability::storage and poison. poison writes the pattern of a double (one the element type represents;
+    // rounded, where storage is narrow) into every slot at and beyond the length.
     virtual Storage storage() const = 0;
     virtual void poison(double value) = 0;
     // Capability::copy. equals is what a cache means, same_bytes is every byte.

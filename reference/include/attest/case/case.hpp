@@ -17,6 +17,10 @@ namespace attest::cases {
 
 enum class ElementType : std::uint8_t { float32, float64 };
 
+// What a layer and its caches store keys and values in: the element type, or a narrow one to which they are
+// rounded before any query meets them. Only float has narrow storage.
+enum class KvStorage : std::uint8_t { computing, bf16, f16 };
+
 // The tensors that a case fills. `gradient` and `update` are families of four, one for each weight.
 enum class Tensor : std::uint8_t { x, wq, wk, wv, wo, gradient, update };
 
@@ -138,11 +142,12 @@ struct Case {
     std::vector<std::string> comments = {};  // without the leading "# "; the first says what is special
     std::string law = "cached_equals_full_prefix";
     ElementType type = ElementType::float64;
-    std::uint64_t batch = 1;       // B
-    std::uint64_t width = 8;       // D, the model width
-    std::uint64_t heads = 2;       // H
-    std::uint64_t kv_heads = 2;    // Hkv
-    std::uint64_t head_width = 4;  // d; printed only where it is not width / heads
+    KvStorage storage = KvStorage::computing;  // printed only where it is narrow
+    std::uint64_t batch = 1;                   // B
+    std::uint64_t width = 8;                   // D, the model width
+    std::uint64_t heads = 2;                   // H
+    std::uint64_t kv_heads = 2;                // Hkv
+    std::uint64_t head_width = 4;              // d; printed only where it is not width / heads
     Rope rope = {};
     std::uint64_t capacity = 4;  // C
     std::string expect = {};     // the refusal that making layer and cache must meet; empty: they are made

@@ -11,6 +11,7 @@
 namespace attest::cases {
 
 std::string_view to_text(ElementType type);
+std::string_view to_text(KvStorage storage);
 std::string_view to_text(Tensor tensor);
 std::string_view to_text(Filling filling);
 std::string_view to_text(Verb verb);
@@ -18,6 +19,7 @@ std::string_view to_text(Variant variant);
 std::string_view to_text(Pairs pairs);
 
 std::optional<ElementType> element_type_from_text(std::string_view text);
+std::optional<KvStorage> storage_from_text(std::string_view text);
 std::optional<Tensor> tensor_from_text(std::string_view text);
 std::optional<Filling> filling_from_text(std::string_view text);
 std::optional<Verb> verb_from_text(std::string_view text);
@@ -25,6 +27,7 @@ std::optional<Variant> variant_from_text(std::string_view text);
 std::optional<Pairs> pairs_from_text(std::string_view text);
 
 // All enumerators in order, for generators, mutators and dictionaries.
+std::span<const KvStorage> all_storages();
 std::span<const Tensor> all_tensors();
 std::span<const Filling> all_fillings();
 std::span<const Verb> all_verbs();
