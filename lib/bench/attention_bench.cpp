@@ -2,6 +2,8 @@
 #include <benchmark/benchmark.h>
 #include <attest/executor.hpp>
 
+#include <algorithm>
+
 #include "../src/attention_heads.hpp"
 #include "arena.hpp"
 #include "peers.hpp"
@@ -10,64 +12,102 @@
 namespace attest::bench {
 namespace {
 
+// Keys and values of one shape, as they are stored.
+template <class T>
+detail::PrefixRows<T> stored(const AttentionShape& shape, KvStorage storage) {
+    detail::PrefixRows<T> rows{nullptr, nullptr, shape.length, shape.length - 1, storage};
+    if (storage == KvStorage::computing) {
+        rows.keys = Arena<T>::get().keys.data();
+        rows.values = Arena<T>::get().values.data();
+    } else {
+        rows.keys = NarrowArena::get(storage).keys.data();
+        rows.values = NarrowArena::get(storage).values.data();
+    }
+    return rows;
+}
+
 // One step at a time, over the arena; the last row is the candidate, as in a step of the cache.
+template <class T>
 class Stepper {
   public:
-    Stepper(const AttentionShape& shape, std::size_t workers)
+    Stepper(const AttentionShape& shape, std::size_t workers, KvStorage storage = KvStorage::computing)
         : geometry_{shape.heads * shape.head_width, shape.heads, shape.kv_heads, shape.head_width},
-          rotary_(*Rotary<float>::make({0, shape.length, 10000.0})),
-          buffers_(*detail::RowBuffers<float>::make(default_memory(), geometry_, 1, 1, shape.length, 1)),
+          rotary_(*Rotary<T>::make({0, shape.length, 10000.0})),
+          buffers_(*detail::RowBuffers<T>::make(default_memory(), geometry_, 1, 1, shape.length, 1)),
           pool_(*ThreadPool::make(workers)),
-          prefix_{Arena::get().keys.data(), Arena::get().values.data(), shape.length, shape.length - 1} {
-        std::copy_n(Arena::get().queries.data(), buffers_.queries.size(), buffers_.queries.data());
+          prefix_(stored<T>(shape, storage)) {
+        std::copy_n(Arena<T>::get().queries.data(), buffers_.queries.size(), buffers_.queries.data());
     }
 
     bool step() {
-        const detail::RowsCall<float> call{*detail::choose_kernels_from_environment<float>(),
-                                           pool_,
-                                           geometry_,
-                                           rotary_,
-                                           {},
-                                           1,
-                                           1,
-                                           0,
-                                           prefix_};
-        return detail::attend_heads<float>(call, buffers_, nullptr).has_value();
+        const detail::RowsCall<T> call{
+            *detail::choose_kernels_from_environment<T>(), pool_, geometry_, rotary_, {}, 1, 1, 0, prefix_};
+        return detail::attend_heads<T>(call, buffers_, nullptr).has_value();
     }
-    [[nodiscard]] const float* merged() const { return buffers_.merged.data(); }
+    [[nodiscard]] const T* merged() const { return buffers_.merged.data(); }
 
   private:
     AttentionGeometry geometry_;
-    Rotary<float> rotary_;
-    detail::RowBuffers<float> buffers_;
+    Rotary<T> rotary_;
+    detail::RowBuffers<T> buffers_;
     ThreadPool pool_;
-    detail::PrefixRows<float> prefix_;
+    detail::PrefixRows<T> prefix_;
 };
 
-extern "C" [[gnu::noinline]] bool attest_bench_step(Stepper& stepper) {
+extern "C" [[gnu::noinline]] bool attest_bench_step(Stepper<float>& stepper) {
     return stepper.step();
 }
 
-void attend(benchmark::State& state, const AttentionShape& shape, std::size_t workers) {
-    Stepper stepper(shape, workers);
+template <class T>
+void attend(benchmark::State& state, const AttentionShape& shape, std::size_t workers, KvStorage storage) {
+    Stepper<T> stepper(shape, workers, storage);
     for (auto _ : state) {
         if (!stepper.step()) state.SkipWithError("refused");
         benchmark::DoNotOptimize(stepper.merged());
     }
 }
 
-void read(benchmark::State& state, const AttentionShape& shape, const ReadProbe& probe) {
-    Arena& arena = Arena::get();
+// `bytes` of keys and as many of values, from the arena that has most.
+void read(benchmark::State& state, std::size_t bytes, const ReadProbe& probe) {
+    Arena<float>& arena = Arena<float>::get();
+    for (auto _ : state)
+        benchmark::DoNotOptimize(probe.read(arena.keys.data(), arena.values.data(), bytes));
+}
+
+// The same by two threads, half of the keys and half of the values each.
+void read_by_two(benchmark::State& state, std::size_t bytes, const ReadProbe& probe) {
+    Arena<float>& arena = Arena<float>::get();
+    auto pool = *ThreadPool::make(2);
+    float sums[2] = {};
+    auto half = [&](std::size_t piece, std::size_t) {
+        const std::size_t from = piece * bytes / 2 / sizeof(float);
+        sums[piece] = probe.read(arena.keys.data() + from, arena.values.data() + from, bytes / 2);
+    };
     for (auto _ : state) {
-        benchmark::DoNotOptimize(
-            probe.read(arena.keys.data(), arena.values.data(), shape.elements() * sizeof(float)));
+        run_pieces(pool, 2, half);
+        benchmark::DoNotOptimize(sums);
     }
 }
 
-void compute(benchmark::State& state, const AttentionShape& shape) {
+void compute(benchmark::State& state, const AttentionShape& shape, std::size_t lanes) {
     const std::size_t all = 2 * shape.heads * shape.length * shape.head_width;
     for (auto _ : state)
-        benchmark::DoNotOptimize(multiply_adds(all / (16 * kProbeChains)));
+        benchmark::DoNotOptimize(multiply_adds(all / (lanes * kProbeChains)));
+}
+
+template <class T>
+void register_shape(const AttentionShape& shape, KvStorage storage, const std::string& group) {
+    const std::size_t bytes =
+        shape.elements() * (storage == KvStorage::computing ? sizeof(T) : sizeof(std::uint16_t));
+    benchmark::RegisterBenchmark((group + "attest").c_str(), attend<T>, shape, 1, storage);
+    benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), attend<T>, shape, 2, storage);
+    for (const ReadProbe& probe : read_probes()) {
+        benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read, bytes, probe);
+        benchmark::RegisterBenchmark((group + "both:" + probe.name + "_2_threads").c_str(), read_by_two,
+                                     bytes, probe);
+    }
+    // A vector holds half as many doubles, and the probe counts floats.
+    benchmark::RegisterBenchmark((group + "compute").c_str(), compute, shape, 64 / sizeof(T));
 }
 
 }  // namespace
@@ -75,8 +115,8 @@ void compute(benchmark::State& state, const AttentionShape& shape) {
 bool run_one_step(const std::string& name) {
     for (const AttentionShape& shape : kAttentionShapes) {
         if (shape.name() == name) {
-            static_cast<void>(Arena::get(shape.elements()));
-            Stepper stepper(shape, 1);
+            static_cast<void>(Arena<float>::get(shape.elements()));
+            Stepper<float> stepper(shape, 1);
             return attest_bench_step(stepper);
         }
     }
@@ -86,14 +126,17 @@ bool run_one_step(const std::string& name) {
 void register_attention() {
     for (const AttentionShape& shape : kAttentionShapes) {
         const std::string group = "attention/" + shape.name() + "/";
-        benchmark::RegisterBenchmark((group + "attest").c_str(), attend, shape, 1);
-        benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), attend, shape, 2);
-        for (const ReadProbe& probe : read_probes()) {
-            benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read, shape, probe);
-        }
-        benchmark::RegisterBenchmark((group + "compute").c_str(), compute, shape);
+        register_shape<float>(shape, KvStorage::computing, group);
         register_attention_peers(shape, group);
     }
+    for (const AttentionShape& shape : kNarrowShapes) {
+        for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
+            register_shape<float>(shape, storage,
+                                  "attention_" + std::string(name(storage)) + "/" + shape.name() + "/");
+        }
+    }
+    for (const AttentionShape& shape : kDoubleShapes)
+        register_shape<double>(shape, KvStorage::computing, "attention_double/" + shape.name() + "/");
 }
 
 }  // namespace attest::bench

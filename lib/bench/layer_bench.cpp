@@ -4,6 +4,8 @@
 
 #include "../src/kernels.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -15,24 +17,25 @@ namespace attest::bench {
 namespace {
 
 // A layer and a cache that holds all rows but the last.
+template <class T>
 struct Filled {
-    MultiHeadAttention<float> layer;
-    LayerKvCache<float> cache;
-    Tensor<float> x;
-    Tensor<float> y;
+    MultiHeadAttention<T> layer;
+    LayerKvCache<T> cache;
+    Tensor<T> x;
+    Tensor<T> y;
 
     static Filled& of(const LayerShape& shape) {
         static std::map<std::string, std::unique_ptr<Filled>> made;
         std::unique_ptr<Filled>& found = made[shape.name()];
         if (found == nullptr) {
             const std::size_t head_width = shape.model_width / shape.heads;
-            auto layer = *MultiHeadAttention<float>::from_seed(
+            auto layer = *MultiHeadAttention<T>::from_seed(
                 1, {shape.model_width, shape.heads, shape.heads, head_width},
-                *Rotary<float>::make({head_width, shape.length, 10000.0}));
-            auto cache = *LayerKvCache<float>::make(layer, 1, shape.length);
+                *Rotary<T>::make({head_width, shape.length, 10000.0}));
+            auto cache = *LayerKvCache<T>::make(layer, 1, shape.length);
             const Shape rows{std::size_t{1}, shape.length, shape.model_width};
-            auto x = *Tensor<float>::zeros(rows);
-            auto y = *Tensor<float>::zeros(rows);
+            auto x = *Tensor<T>::zeros(rows);
+            auto y = *Tensor<T>::zeros(rows);
             fill(x.span().data(), x.size(), 5);
             found.reset(new Filled{std::move(layer), std::move(cache), std::move(x), std::move(y)});
             const auto most = *found->x.view().slice(1, 0, shape.length - 1);
@@ -43,8 +46,9 @@ struct Filled {
     }
 };
 
+template <class T>
 void decode(benchmark::State& state, const LayerShape& shape, std::size_t workers) {
-    Filled& filled = Filled::of(shape);
+    Filled<T>& filled = Filled<T>::of(shape);
     auto pool = *ThreadPool::make(workers);
     const auto x = *filled.x.view().slice(1, shape.length - 1, 1);
     const auto y = *filled.y.view().slice(1, shape.length - 1, 1);
@@ -54,21 +58,41 @@ void decode(benchmark::State& state, const LayerShape& shape, std::size_t worker
     }
 }
 
-void read_layer(benchmark::State& state, const LayerShape& shape, const ReadProbe& probe) {
-    Filled& filled = Filled::of(shape);
+// What a step reads: four matrices, keys and values. The probe sums floats whatever the bytes mean.
+template <class T>
+void read_layer(benchmark::State& state, const LayerShape& shape, const ReadProbe& probe,
+                std::size_t threads) {
+    Filled<T>& filled = Filled<T>::of(shape);
     const auto weights = filled.layer.parameters();
-    const std::size_t matrix = shape.model_width * shape.model_width * sizeof(float);
-    const std::size_t cached = shape.model_width * shape.length * sizeof(float);
+    const auto floats = [](const T* values) { return reinterpret_cast<const float*>(values); };
+    struct Range {
+        const float* first;
+        const float* second;
+        std::size_t bytes;
+    };
+    const std::size_t matrix = shape.model_width * shape.model_width * sizeof(T);
+    const std::size_t cached = shape.model_width * shape.length * sizeof(T);
+    const Range ranges[] = {
+        {floats(weights[0].value().data()), floats(weights[1].value().data()), matrix},
+        {floats(weights[2].value().data()), floats(weights[3].value().data()), matrix},
+        {floats(filled.cache.key_storage().data()), floats(filled.cache.value_storage().data()), cached}};
+    auto pool = *ThreadPool::make(threads);
+    float sums[2] = {};
+    auto part = [&](std::size_t piece, std::size_t) {
+        for (const Range& range : ranges) {
+            const std::size_t bytes = range.bytes / threads;
+            const std::size_t from = piece * bytes / sizeof(float);
+            sums[piece] += probe.read(range.first + from, range.second + from, bytes);
+        }
+    };
     for (auto _ : state) {
-        benchmark::DoNotOptimize(probe.read(weights[0].value().data(), weights[1].value().data(), matrix));
-        benchmark::DoNotOptimize(probe.read(weights[2].value().data(), weights[3].value().data(), matrix));
-        benchmark::DoNotOptimize(
-            probe.read(filled.cache.key_storage().data(), filled.cache.value_storage().data(), cached));
+        run_pieces(pool, threads, part);
+        benchmark::DoNotOptimize(sums);
     }
 }
 
 void prefill(benchmark::State& state, const LayerShape& shape, std::size_t workers) {
-    Filled& filled = Filled::of(shape);
+    Filled<float>& filled = Filled<float>::of(shape);
     auto pool = *ThreadPool::make(workers);
     auto cache = *LayerKvCache<float>::make(filled.layer, 1, shape.length);
     for (auto _ : state) {
@@ -93,7 +117,7 @@ void compute(benchmark::State& state, std::size_t products) {
 }
 
 void project(benchmark::State& state, const LayerShape& shape) {
-    Filled& filled = Filled::of(shape);
+    Filled<float>& filled = Filled<float>::of(shape);
     const detail::Kernels<float>* const kernels = detail::choose_kernels_from_environment<float>();
     const std::size_t width = shape.model_width;
     for (auto _ : state) {
@@ -106,15 +130,61 @@ void project(benchmark::State& state, const LayerShape& shape) {
 
 }  // namespace
 
+namespace {
+
+template <class T>
+void register_layer(const LayerShape& shape, const std::string& group) {
+    benchmark::RegisterBenchmark((group + "attest").c_str(), decode<T>, shape, 1);
+    benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), decode<T>, shape, 2);
+    for (const ReadProbe& probe : read_probes()) {
+        benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read_layer<T>, shape, probe, 1);
+        benchmark::RegisterBenchmark((group + "both:" + probe.name + "_2_threads").c_str(), read_layer<T>,
+                                     shape, probe, 2);
+    }
+}
+
+}  // namespace
+
 void register_layers() {
     for (const LayerShape& shape : kLayerShapes) {
         const std::string group = "layer/" + shape.name() + "/";
-        benchmark::RegisterBenchmark((group + "attest").c_str(), decode, shape, 1);
-        benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), decode, shape, 2);
-        for (const ReadProbe& probe : read_probes()) {
-            benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read_layer, shape, probe);
-        }
+        register_layer<float>(shape, group);
         register_layer_peers(shape, group);
+    }
+    for (const LayerShape& shape : kDoubleLayerShapes)
+        register_layer<double>(shape, "layer_double/" + shape.name() + "/");
+}
+
+// One cache of each storage, counted by the Memory it was given.
+void print_memory() {
+    class Counter final : public Memory {
+      public:
+        void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+            total += bytes;
+            return default_memory().allocate(bytes, alignment);
+        }
+        void deallocate(void* pointer, std::size_t bytes, std::size_t alignment) noexcept override {
+            default_memory().deallocate(pointer, bytes, alignment);
+        }
+        std::size_t total = 0;
+    };
+    const AttentionGeometry geometry{512, 8, 8, 64};
+    const auto layer =
+        *MultiHeadAttention<float>::from_seed(1, geometry, *Rotary<float>::make({64, 16384, 10000.0}));
+    std::printf("\n%-10s %10s %14s %14s %12s %12s\n", "storage", "capacity", "bytes", "keys, values",
+                "scores", "the rest");
+    for (const KvStorage storage : {KvStorage::computing, KvStorage::bf16, KvStorage::f16}) {
+        for (const std::size_t capacity : {std::size_t{128}, std::size_t{1024}, std::size_t{16384}}) {
+            Counter memory;
+            const auto cache = LayerKvCache<float>::make(*layer.stored_as(storage), 1, capacity, 0, memory);
+            if (!cache) std::abort();
+            const std::size_t element = storage == KvStorage::computing ? 4 : 2;
+            const std::size_t rows = 2 * geometry.kv_heads * capacity * geometry.head_width * element;
+            const std::size_t scores = geometry.heads * capacity * sizeof(float);
+            const std::string_view word = name(storage);
+            std::printf("%-10.*s %10zu %14zu %14zu %12zu %12zu\n", static_cast<int>(word.size()), word.data(),
+                        capacity, memory.total, rows, scores, memory.total - rows - scores);
+        }
     }
 }
 

@@ -2,14 +2,17 @@
 
 #include <benchmark/benchmark.h>
 
+#include "arena.hpp"
+#if ATTEST_TORCH
+#include "peers_torch.hpp"
+#endif
+
 #if ATTEST_OPENBLAS
 #include <cblas.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "arena.hpp"
 
 extern "C" void openblas_set_num_threads(int threads);
 #endif
@@ -60,7 +63,7 @@ void blas_attend(const float* q, const float* keys, const float* values, float* 
 
 void attend(benchmark::State& state, const AttentionShape& shape) {
     openblas_set_num_threads(1);
-    Arena& arena = Arena::get();
+    Arena<float>& arena = Arena<float>::get();
     std::vector<float> out(shape.heads * shape.head_width);
     std::vector<float> scores(shape.heads * shape.length);
     for (auto _ : state) {
@@ -72,7 +75,7 @@ void attend(benchmark::State& state, const AttentionShape& shape) {
 
 void decode(benchmark::State& state, const LayerShape& shape) {
     openblas_set_num_threads(1);
-    Arena& arena = Arena::get();
+    Arena<float>& arena = Arena<float>::get();
     const std::size_t width = shape.model_width;
     const int n = static_cast<int>(width);
     static std::vector<float> weights(4 * 4096 * 4096, 0.01F);
@@ -112,19 +115,41 @@ void project(benchmark::State& state, const LayerShape& shape) {
 
 }  // namespace
 
-void register_attention_peers(const AttentionShape& shape, const std::string& group) {
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), attend, shape);
-}
-void register_layer_peers(const LayerShape& shape, const std::string& group) {
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), decode, shape);
-}
-void register_prefill_peers(const LayerShape& shape, const std::string& group) {
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), project, shape);
-}
-#else
-void register_attention_peers(const AttentionShape&, const std::string&) {}
-void register_layer_peers(const LayerShape&, const std::string&) {}
-void register_prefill_peers(const LayerShape&, const std::string&) {}
 #endif
+
+void register_attention_peers(const AttentionShape& shape, const std::string& group) {
+    static_cast<void>(shape);
+    static_cast<void>(group);
+#if ATTEST_OPENBLAS
+    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), attend, shape);
+#endif
+#if ATTEST_TORCH
+    const Arena<float>& arena = Arena<float>::get();
+    register_torch_attention(shape, group, arena.queries.data(), arena.keys.data(), arena.values.data());
+#endif
+}
+
+void register_layer_peers(const LayerShape& shape, const std::string& group) {
+    static_cast<void>(shape);
+    static_cast<void>(group);
+#if ATTEST_OPENBLAS
+    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), decode, shape);
+#endif
+#if ATTEST_TORCH
+    const Arena<float>& arena = Arena<float>::get();
+    register_torch_layer(shape, group, arena.keys.data(), arena.values.data());
+#endif
+}
+
+void register_prefill_peers(const LayerShape& shape, const std::string& group) {
+    static_cast<void>(shape);
+    static_cast<void>(group);
+#if ATTEST_OPENBLAS
+    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), project, shape);
+#endif
+#if ATTEST_TORCH
+    register_torch_projections(shape, group);
+#endif
+}
 
 }  // namespace attest::bench

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 
 namespace attest::bench {
@@ -45,10 +44,22 @@ inline constexpr LayerShape kPrefillShapes[] = {{1024, 16, 512}};
 /// The largest of the shapes above: one arena of this many floats serves keys, one values.
 inline constexpr std::size_t kArenaElements = std::size_t{32} * 16384 * 128;
 
+/// Shapes for other element types: of each kind one inside the caches, one beyond, and the longest.
+inline constexpr AttentionShape kNarrowShapes[] = {
+    {32, 32, 64, 1024}, {32, 32, 128, 4096}, {32, 32, 128, 16384}, {32, 8, 64, 1024}, {32, 8, 128, 16384}};
+inline constexpr AttentionShape kDoubleShapes[] = {
+    {32, 32, 64, 1024}, {32, 32, 128, 4096}, {32, 8, 64, 1024}};
+inline constexpr LayerShape kDoubleLayerShapes[] = {{512, 8, 1024}};
+/// The largest of the doubles'.
+inline constexpr std::size_t kDoubleArenaElements = std::size_t{32} * 4096 * 128;
+
 /// What each file of benchmarks registers.
 void register_attention();
 void register_layers();
 void register_prefill();
+
+/// print_memory says what a cache takes beside what its geometry accounts for.
+void print_memory();
 
 /// run_one_step makes one attention step of the shape so named, under a function that callgrind can be told
 /// to count: attest_bench_step. Returns whether there is such a shape.

@@ -42,6 +42,7 @@ struct HeldQuery {
             Vec<T> sums[kNative<T>];
 #pragma GCC unroll 16
             for (std::size_t k = 0; k < kNative<T>; ++k) {
+                fetch_ahead(rows + (r + k) * stride, Chunks * kNative<T>);
                 sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
                 keep_order();
             }
@@ -162,6 +163,8 @@ struct Tile {
         V all[kNative<T>];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; r += Together) {
+            for (std::size_t ahead = 0; ahead < Together; ++ahead)
+                fetch_ahead(rows + (r + ahead) * stride, width);
             accumulate<Together, kChunks>(all + r, rows + r * stride, stride, queries, query_stride, width);
             keep_order();
         }
@@ -268,6 +271,7 @@ HWY_INLINE void widen_rows(T* out, const RowRun<S>& run, std::size_t first, std:
     for (std::size_t r = 0; r < count; ++r) {
         const S* const row = run.rows + (first + r) * run.stride;
         std::size_t f = 0;
+        fetch_ahead(row, width);
         for (; width - f >= kNative<T>; f += kNative<T>)
             hn::StoreU(load<T>(row + f), Tag<T>(), out + r * width + f);
         for (; f < width; ++f)

@@ -23,6 +23,7 @@ HWY_INLINE void mix_tile(T* sums, std::size_t sum_stride, const T* w, std::size_
     }
     for (std::size_t j = 0; j < count; ++j) {
         const S* const row = rows + j * stride;
+        fetch_ahead(row, Vectors * lanes);
         Vec<T> weight[Queries];
 #pragma GCC unroll 4
         for (std::size_t q = 0; q < Queries; ++q)

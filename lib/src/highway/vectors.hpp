@@ -58,6 +58,21 @@ HWY_INLINE void keep_order() {
     asm volatile("" ::: "memory");
 }
 
+/// Narrow rows take more instructions a byte, so that fewer loads wait for memory at a time, too few for its
+/// speed: what is `kAhead` bytes further on is asked for early. Measured beyond the caches: a sixth less time
+/// for scores, a quarter for mixes. Floats come as fast as memory gives them without.
+template <class S>
+HWY_INLINE void fetch_ahead(const S* row, std::size_t elements) {
+    if constexpr (sizeof(S) == 2) {
+        constexpr std::size_t kAhead = 4096;
+        constexpr std::size_t kLine = 64;
+        // An address, not a pointer: it may lie beyond the rows, and is only a hint.
+        const auto address = reinterpret_cast<std::uintptr_t>(row) + kAhead;
+        for (std::size_t byte = 0; byte < elements * sizeof(S); byte += kLine)
+            __builtin_prefetch(reinterpret_cast<const void*>(address + byte));
+    }
+}
+
 /// The first levels of the fold, where lanes l and l + s lie in different vectors.
 template <class T, std::size_t Parts>
 HWY_INLINE Vec<T> fold_parts(const Vec<T> (&parts)[Parts]) {
