@@ -61,8 +61,6 @@ int main(int argc, char** argv) {
     std::vector<char*> arguments(argv, argv + argc);
     const std::string json = take(arguments, "--ratios=");
     const std::string curve = take(arguments, "--curve=");
-    const std::string step = take(arguments, "--one_step=");
-    if (!step.empty()) return run_one_step(step) ? 0 : 2;
     // Interleaved rounds unless the command line says otherwise; later flags win.
     std::string defaults[] = {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=9",
                               "--benchmark_min_time=0.01"};

@@ -133,7 +133,9 @@ void print_peers(const std::vector<Row>& rows) {
         std::printf("against the fastest peer of each shape: %.2f times as fast, geometric mean of %zu\n",
                     std::exp(logarithms / static_cast<double>(count)), count);
     } else {
-        std::printf("\nno peer was found: install libopenblas-dev or libtorch-dev\n");
+        std::printf(
+            "\nno peer was measured: OpenBLAS and PyTorch are, where libopenblas-dev and libtorch-dev are "
+            "installed\n");
     }
 }
 

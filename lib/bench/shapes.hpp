@@ -61,8 +61,4 @@ void register_prefill();
 /// print_memory says what a cache takes beside what its geometry accounts for.
 void print_memory();
 
-/// run_one_step makes one attention step of the shape so named, under a function that callgrind can be told
-/// to count: attest_bench_step. Returns whether there is such a shape.
-bool run_one_step(const std::string& name);
-
 }  // namespace attest::bench

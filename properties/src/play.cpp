@@ -223,7 +223,9 @@ Player::Call Player::call_of(const Step& step, std::uint64_t cache_batch) const 
     const auto element = [&](std::uint64_t b, std::uint64_t t, std::uint64_t i) {
         return scene_.x[((b % one.batch) * scene_.rows + t % scene_.rows) * one.width + i % one.width];
     };
-    if (scene_.x.empty()) return call;
+    // A call without elements may claim countless rows; none of them is walked along.
+    const bool empty = std::find(call.shape.begin(), call.shape.end(), 0) != call.shape.end();
+    if (scene_.x.empty() || empty) return call;
     if (overflow || count > kMostOffered) {
         call.values = {element(0, cursor, 0)};
         return call;

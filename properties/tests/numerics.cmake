@@ -2,6 +2,7 @@
 function(attest_numerics_test name label)
     attest_unit_test(
         ${name}
+        OPTIMISED
         LABEL ${label}
         SOURCES ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${name}.cpp
         LIBS attest::attest mpfr gmp)

@@ -22,13 +22,13 @@ Sum two_sum(double a, double b) noexcept {
 }  // namespace
 
 double error_of(const Exact& want, double got) noexcept {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (std::isnan(want.head)) return std::isnan(got) ? 0 : kInfinity;
-    if (std::isinf(want.head)) return got == want.head ? 0 : kInfinity;
-    if (!std::isfinite(got)) return std::isnan(got) ? got : kInfinity;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (std::isnan(want.head)) return std::isnan(got) ? 0 : infinity;
+    if (std::isinf(want.head)) return got == want.head ? 0 : infinity;
+    if (!std::isfinite(got)) return std::isnan(got) ? got : infinity;
     // got − head − tail = rest.high + low, exactly, low being the sum of the two parts that were left over.
     const Sum difference = two_sum(got, -want.head);
-    if (!std::isfinite(difference.high)) return kInfinity;
+    if (!std::isfinite(difference.high)) return infinity;
     const Sum rest = two_sum(difference.high, -want.tail);
     const Sum low = two_sum(rest.low, difference.low);
     const Sum whole = two_sum(rest.high, low.high);
@@ -36,7 +36,7 @@ double error_of(const Exact& want, double got) noexcept {
     const double left = whole.low != 0 ? whole.low : low.low;
     const double error = std::abs(whole.high);
     const bool too_small = left != 0 && (whole.high == 0 || std::signbit(left) == std::signbit(whole.high));
-    return too_small ? std::nextafter(error, kInfinity) : error;
+    return too_small ? std::nextafter(error, infinity) : error;
 }
 
 }  // namespace attest::reference

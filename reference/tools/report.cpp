@@ -10,18 +10,12 @@
 namespace attest::reference::tool {
 namespace {
 
-std::string padded(std::string text, std::size_t width) {
-    text.resize(std::max(width, text.size()), ' ');
-    return text;
-}
-
 void print_ranked(const Comparison& comparison) {
     fmt::print("    {:<18} {:>24} {:>24} {:>10} {:>10} {:>11}\n", "the worst at", "got", "want", "error",
                "allowed", "error/bound");
     for (const Finding& found : comparison.ranked) {
-        fmt::print("    {} {:>24.17g} {:>24.17g} {:>10.3g} {:>10.3g} {:>11.4g}\n",
-                   padded(place_text(found.place), 18), found.got, found.want, found.error, found.allowed,
-                   found.ratio);
+        fmt::print("    {:<18} {:>24.17g} {:>24.17g} {:>10.3g} {:>10.3g} {:>11.4g}\n",
+                   place_text(found.place), found.got, found.want, found.error, found.allowed, found.ratio);
         fmt::print("    {:<18} {:>24a} {:>24a} {:>10.2a} {:>10.2a}\n", "", found.got, found.want, found.error,
                    found.allowed);
     }
@@ -115,10 +109,9 @@ void print(const std::string& path, const Task& task, const Verdict& verdict, bo
     for (const TensorVerdict& tensor : verdict.tensors) {
         const Comparison& c = tensor.comparison;
         const Finding& worst = c.worst;
-        fmt::print("  {:<10} {:<9} {:>9} {:>7}  {} {:>24.17g} {:>24.17g} {:>10.3g} {:>10.3g} {:>11.4g}\n",
-                   tensor.name, name_of(tensor.outcome), c.compared, c.wrong,
-                   padded(place_text(worst.place), 16), worst.got, worst.want, worst.error, worst.allowed,
-                   worst.ratio);
+        fmt::print("  {:<10} {:<9} {:>9} {:>7}  {:<16} {:>24.17g} {:>24.17g} {:>10.3g} {:>10.3g} {:>11.4g}\n",
+                   tensor.name, name_of(tensor.outcome), c.compared, c.wrong, place_text(worst.place),
+                   worst.got, worst.want, worst.error, worst.allowed, worst.ratio);
         if (c.unproved != 0)
             fmt::print("    no bound for {} elements: {}\n", c.unproved, name_of(tensor.no_bound));
         if (!tensor.blind.empty())

@@ -24,29 +24,20 @@ const char* word(Ruling ruling) {
     return "n/a";
 }
 
-// Columns are padded by what is seen, not by bytes.
-std::string padded(std::string text, std::size_t width) {
-    const auto seen = static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-    text.append(width > seen ? width - seen : 0, ' ');
-    return text;
-}
-
 const char* const kOurs = "bound";
 
 }  // namespace
 
 void print_rules(const std::string& path, const std::vector<RuleTable>& tables) {
     for (const RuleTable& table : tables) {
-        fmt::print("{}: {}\n  {}", path, table.tensor, padded("", 24));
+        fmt::print("{}: {}\n  {:<24}", path, table.tensor, "");
         for (const Rule& rule : published_rules())
-            fmt::print(" {}", padded(std::string(rule.name), 11));
+            fmt::print(" {:<11}", rule.name);
         fmt::print(" {}\n", kOurs);
         for (const RuleTable::Row& row : table.rows) {
-            fmt::print("  {}", padded(row.kernel, 24));
+            fmt::print("  {:<24}", row.kernel);
             for (std::size_t n = 0; n < row.cells.size(); ++n)
-                fmt::print(" {}",
-                           n + 1 == row.cells.size() ? word(row.cells[n]) : padded(word(row.cells[n]), 11));
+                fmt::print(" {:<{}}", word(row.cells[n]), n + 1 == row.cells.size() ? 0 : 11);
             fmt::print("\n");
         }
     }
@@ -55,8 +46,8 @@ void print_rules(const std::string& path, const std::vector<RuleTable>& tables) 
 void print_rule_sources() {
     fmt::print("g = got, w = want, u of the answer's type, eps = 2u\n");
     for (const Rule& rule : published_rules())
-        fmt::print("  {} {} ({})\n", padded(std::string(rule.name), 11), rule.text, rule.file);
-    fmt::print("  {} each |g−w| inside the error allowed to it (reference/PROOF.md)\n", padded(kOurs, 11));
+        fmt::print("  {:<11} {} ({})\n", rule.name, rule.text, rule.file);
+    fmt::print("  {:<11} each |g−w| inside the error allowed to it (reference/PROOF.md)\n", kOurs);
 }
 
 Json rules_to_json(const std::string& path, const std::vector<RuleTable>& tables) {

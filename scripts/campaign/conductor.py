@@ -259,6 +259,7 @@ class Campaign:
         print(summary if self.options.json else f"{text}\nin {took:.0f} s")
         for finding in known.values():
             print(f"finding: {finding.file}\n    {finding.text}\n    again: {finding.again}", file=sys.stderr)
+            print(finding.shown(), file=sys.stderr)
         if known or self.troubles:
             return 1
         return 130 if self.stopped else 0

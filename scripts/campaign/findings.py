@@ -12,6 +12,8 @@ from job import die_with_parent, environment
 
 SHRINK_SECONDS = 60
 SUMMARY = re.compile(r"SUMMARY: (\w+): ([\w-]+)[^\n]*? in ([^\n(]+)|SUMMARY: (\w+): ([^\n]+)")
+SHOWN_LINES = 100
+FRAME = re.compile(r"^ *#\d+ .* in (.*/(?:lib|reference|properties|fuzz)/\S+)$", re.MULTILINE)
 ARTIFACTS = ("crash-*", "leak-*", "timeout-*", "oom-*")
 
 
@@ -25,6 +27,17 @@ class Finding:
     again: str  # one line that shows it again
     confirmed: bool
     seen: int = 1
+    stack: str = ""  # of a death, in our own sources
+
+    def shown(self) -> str:
+        """The case and where it died, for whoever has only the log: a machine of CI is gone when it is read."""
+        lines = self.stack.splitlines()
+        if self.file.endswith(".case"):
+            try:
+                lines += Path(self.file).read_text("utf-8", "replace").splitlines()[:SHOWN_LINES]
+            except OSError as error:
+                lines.append(str(error))
+        return "\n".join(f"    | {line}" for line in lines)
 
 
 def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, str]:
@@ -59,23 +72,24 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|[0-9]+", "", text)).strip()
 
 
-def diagnose(driver: Driver, path: Path, extra: list[str]) -> tuple[bool, str, str, str]:
-    """Whether the input fails again, the law it breaks, the place, and a text."""
+def diagnose(driver: Driver, path: Path, extra: list[str]) -> tuple[bool, str, str, str, str]:
+    """Whether the input fails again, the law it breaks, the place, a text, and the stack of a death."""
     law = "" if not driver.is_reader else driver.name
     code, _, errors = run(
         driver, [*extra, "-timeout=60", "-rss_limit_mb=2560", f"-artifact_prefix={driver.temporary}/", str(path)], 120
     )
     if code == 0:
-        return False, law, "", "did not fail when it was run again"
+        return False, law, "", "did not fail when it was run again", ""
     _, told, _ = run(driver, [*extra, "--judge", str(path)], 120)
     fields = told.rstrip("\n").split("\t")
     if len(fields) == 6 and fields[1] == "fails":
-        return True, fields[2] or law, fields[4], fields[5]
+        return True, fields[2] or law, fields[4], fields[5], ""
     match = SUMMARY.search(errors)
     place = "death"
     if match is not None:
         place = f"{match[2]} in {match[3].split('<')[0]}" if match[1] else f"{match[4]} {match[5][:80]}"
-    return True, law, place, f"dies: {match[0] if match is not None else f'exit {code}'}"
+    stack = "\n".join(FRAME.findall(errors)[:30])
+    return True, law, place, f"dies: {match[0] if match is not None else f'exit {code}'}", stack
 
 
 def law_of(driver: Driver, content: bytes) -> str:
@@ -116,7 +130,7 @@ class Findings:
 
     def take(self, driver: Driver, path: Path) -> Finding | None:
         content = path.read_bytes()
-        confirmed, law, place, text = diagnose(driver, path, self.extra)
+        confirmed, law, place, text, stack = diagnose(driver, path, self.extra)
         died_alone = path.name.startswith("death-")
         if not confirmed and died_alone:
             # Somebody killed the driver: the input is none the worse for it.
@@ -131,7 +145,7 @@ class Findings:
             return None
         kept, content = self.minimised(driver, path, content, law) if confirmed else (path, content)
         finding = self.written(driver, kept, content, law, place, text, confirmed)
-        finding.key = key
+        finding.key, finding.stack = key, stack
         self.known[key] = finding
         path.rename(self.seen_folder(driver) / path.name)
         return finding

@@ -23,8 +23,8 @@ namespace attest::reference {
 
 // step_up gives the next double above a non-negative one; infinity and NaN become infinity.
 [[nodiscard]] inline double step_up(double value) noexcept {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return value < kInfinity ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) + 1) : kInfinity;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return value < infinity ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) + 1) : infinity;
 }
 
 // step_down gives the next double below a positive one; everything that is not positive becomes 0.

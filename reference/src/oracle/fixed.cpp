@@ -17,12 +17,12 @@ constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
 // A double as an integer of at most 53 bits times a power of two, odd unless it is 0. NaN and infinity, which
 // may stand where nobody looks, give 0; a row that has one is left to N.
-struct Parts {
+struct BinaryParts {
     std::int64_t mantissa = 0;
     std::int64_t exponent = 0;
 };
 
-Parts parts_of(double value) {
+BinaryParts parts_of(double value) {
     if (value == 0 || !std::isfinite(value)) return {};
     int exponent = 0;
     const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), 53));
@@ -30,7 +30,7 @@ Parts parts_of(double value) {
     return {mantissa >> zeros, exponent - 53 + zeros};
 }
 
-std::int64_t bits_of(const Parts& parts) {
+std::int64_t bits_of(const BinaryParts& parts) {
     const auto magnitude = static_cast<std::uint64_t>(parts.mantissa < 0 ? -parts.mantissa : parts.mantissa);
     return static_cast<std::int64_t>(std::bit_width(magnitude)) + parts.exponent;
 }
@@ -129,7 +129,7 @@ Fixed Fixed::exact(std::span<const double> values, std::size_t width) {
     Fixed fixed;
     fixed.width_ = width;
     if (width == 0) return fixed;
-    std::vector<Parts> parts(width);
+    std::vector<BinaryParts> parts(width);
     for (std::size_t first = 0; first + width <= values.size(); first += width) {
         constexpr auto kNone = std::numeric_limits<std::int64_t>::max();
         Row row;
@@ -151,7 +151,7 @@ Fixed Fixed::exact(std::span<const double> values, std::size_t width) {
         fixed.offsets_.push_back(fixed.limbs_.size());
         fixed.rows_.push_back(row);
         for (std::size_t limb = 0; limb < row.count; ++limb)
-            for (const Parts& part : parts) {
+            for (const BinaryParts& part : parts) {
                 const bool negative = part.mantissa < 0;
                 const auto magnitude = static_cast<WideUnsigned>(negative ? -part.mantissa : part.mantissa)
                                        << (part.mantissa == 0 ? 0 : part.exponent - row.exponent);
@@ -213,7 +213,7 @@ Fixed Fixed::cut_to(const N* values, std::size_t rows, std::size_t width, std::s
 Residues::Residues(std::span<const double> values, std::size_t width) : width_(width) {
     values_.reserve(values.size());
     for (const double value : values) {
-        const Parts parts = parts_of(value);
+        const BinaryParts parts = parts_of(value);
         const std::uint64_t residue = times(residue_of(parts.mantissa), power_of_two(parts.exponent));
         values_.push_back(residue);
     }

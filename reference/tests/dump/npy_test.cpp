@@ -31,12 +31,12 @@ std::string header_of(std::string_view descr, std::string_view shape, bool fortr
            ", 'shape': " + std::string(shape) + ", }     \n";
 }
 
-std::string verdict(std::string_view bytes) {
+std::string verdict_of_npy(std::string_view bytes) {
     const auto file = parse_npy(to_bytes(bytes));
     return file ? "accepted" : std::string(to_text(file.error().code));
 }
-std::string verdict(std::string_view header, std::size_t data) {
-    return verdict(npy(header, std::string(data, '\0')));
+std::string verdict_of_npy(std::string_view header, std::size_t data) {
+    return verdict_of_npy(npy(header, std::string(data, '\0')));
 }
 
 std::vector<double> numbers(std::string_view bytes) {
@@ -95,31 +95,33 @@ TEST(Npy, ReadsTextOfRankZeroAsMetadata) {
               "\xc3\xb6\xf0\x9f\x98\x80");
     EXPECT_EQ(text(npy(header_of(">U2", "()"), std::string_view("\0\0\x20\xac\0\0\0\0", 8))), "\xe2\x82\xac");
     EXPECT_EQ(text(npy(header_of("<U0", "()"), "")), "");
-    EXPECT_EQ(verdict(npy(header_of("|S1", "()"), "\xff")), "InvalidHeader");
-    EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\xd8\0\0", 4))), "InvalidHeader");
-    EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\0\x11\0", 4))), "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(npy(header_of("|S1", "()"), "\xff")), "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\xd8\0\0", 4))),
+              "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\0\x11\0", 4))),
+              "InvalidHeader");
     // Beyond Unicode, and of the same low bits as U+10000.
-    EXPECT_EQ(verdict(npy(header_of("<U1", "()"), std::string_view("\0\0\1\4", 4))), "InvalidHeader");
-    EXPECT_EQ(verdict(header_of("<U2", "()"), 4), "SizeMismatch");
-    EXPECT_EQ(verdict(header_of("<U4611686018427387904", "()"), 4), "UnknownDtype");
-    EXPECT_EQ(verdict(header_of("<U1", "(1,)"), 4), "UnsupportedDtype");
+    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\0\1\4", 4))), "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(header_of("<U2", "()"), 4), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(header_of("<U4611686018427387904", "()"), 4), "UnknownDtype");
+    EXPECT_EQ(verdict_of_npy(header_of("<U1", "(1,)"), 4), "UnsupportedDtype");
 }
 
 TEST(Npy, RefusesBadStarts) {
-    EXPECT_EQ(verdict(""), "BadMagic");
-    EXPECT_EQ(verdict("\x93NUMP"), "BadMagic");
-    EXPECT_EQ(verdict("\x93NUMPY"), "BadMagic");
-    EXPECT_EQ(verdict("\x93NUMPY\x01"), "BadMagic");
-    EXPECT_EQ(verdict("\x92NUMPY\x01\x02 {}"), "BadMagic");
+    EXPECT_EQ(verdict_of_npy(""), "BadMagic");
+    EXPECT_EQ(verdict_of_npy("\x93NUMP"), "BadMagic");
+    EXPECT_EQ(verdict_of_npy("\x93NUMPY"), "BadMagic");
+    EXPECT_EQ(verdict_of_npy("\x93NUMPY\x01"), "BadMagic");
+    EXPECT_EQ(verdict_of_npy("\x92NUMPY\x01\x02 {}"), "BadMagic");
     for (const std::string& version :
          {std::string("\0\0", 2), std::string("\4\0", 2), std::string("\1\1", 2)})
-        EXPECT_EQ(verdict("\x93NUMPY" + version + "  {}"), "UnsupportedVersion");
-    EXPECT_EQ(verdict(std::string("\x93NUMPY\1\0\1", 9)), "HeaderTooSmall");
-    EXPECT_EQ(verdict(std::string("\x93NUMPY\2\0\1\0\0", 11)), "HeaderTooSmall");
-    EXPECT_EQ(verdict(std::string("\x93NUMPY\1\0\3\0{}", 12)), "InvalidHeaderLength");
-    EXPECT_EQ(verdict(std::string("\x93NUMPY\2\0\0\0\x10\0{}", 14)), "InvalidHeaderLength");
-    EXPECT_EQ(verdict(std::string("\x93NUMPY\2\0\1\0\x10\0{}", 14)), "HeaderTooLarge");
-    EXPECT_EQ(verdict("\x93NUMPY" + std::string("\3\0\xff\xff\xff\xff{}", 8)), "HeaderTooLarge");
+        EXPECT_EQ(verdict_of_npy("\x93NUMPY" + version + "  {}"), "UnsupportedVersion");
+    EXPECT_EQ(verdict_of_npy(std::string("\x93NUMPY\1\0\1", 9)), "HeaderTooSmall");
+    EXPECT_EQ(verdict_of_npy(std::string("\x93NUMPY\2\0\1\0\0", 11)), "HeaderTooSmall");
+    EXPECT_EQ(verdict_of_npy(std::string("\x93NUMPY\1\0\3\0{}", 12)), "InvalidHeaderLength");
+    EXPECT_EQ(verdict_of_npy(std::string("\x93NUMPY\2\0\0\0\x10\0{}", 14)), "InvalidHeaderLength");
+    EXPECT_EQ(verdict_of_npy(std::string("\x93NUMPY\2\0\1\0\x10\0{}", 14)), "HeaderTooLarge");
+    EXPECT_EQ(verdict_of_npy("\x93NUMPY" + std::string("\3\0\xff\xff\xff\xff{}", 8)), "HeaderTooLarge");
 }
 
 TEST(Npy, ReadsEveryVersion) {
@@ -138,8 +140,8 @@ TEST(Npy, RefusesBadHeaders) {
     const std::string d = "'descr': '|u1'";
     const std::string f = "'fortran_order': False";
     const std::string s = "'shape': (1,)";
-    EXPECT_EQ(verdict("{" + d + ", " + f + ", " + s + "}", 1), "accepted");
-    EXPECT_EQ(verdict(" {" + s + "," + f + ",\"descr\":\"|u1\",}\n", 1), "accepted");
+    EXPECT_EQ(verdict_of_npy("{" + d + ", " + f + ", " + s + "}", 1), "accepted");
+    EXPECT_EQ(verdict_of_npy(" {" + s + "," + f + ",\"descr\":\"|u1\",}\n", 1), "accepted");
     for (const std::string& bad : {std::string(),
                                    std::string("{"),
                                    std::string("{}"),
@@ -164,40 +166,41 @@ TEST(Npy, RefusesBadHeaders) {
                                    "{'descr': 5," + f + "," + s + "}",
                                    "{'descr': u'|u1'," + f + "," + s + "}",
                                    "{'descr': '\\x7cu1'," + f + "," + s + "}"})
-        EXPECT_EQ(verdict(bad, 1), "InvalidNpyHeader") << bad;
+        EXPECT_EQ(verdict_of_npy(bad, 1), "InvalidNpyHeader") << bad;
     for (const char* shape :
          {"(1)", "1", "[1]", "(,)", "(1,,)", "(1 1)", "(-1,)", "(1.0,)", "(01,)", "(+1,)", "(1", "(1,",
           "(None,)", "(0x1,)", "(18446744073709551616,)", "('1',)", "((1,),)", "(1_0,)"})
-        EXPECT_EQ(verdict(header_of("|u1", shape), 1), "InvalidNpyHeader") << shape;
-    EXPECT_EQ(verdict(header_of("|u1", "(1L, 1L)"), 1), "accepted");
+        EXPECT_EQ(verdict_of_npy(header_of("|u1", shape), 1), "InvalidNpyHeader") << shape;
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(1L, 1L)"), 1), "accepted");
     std::string many = "(";
     for (std::size_t i = 0; i < kMaxDimensions; ++i)
         many += "1, ";
-    EXPECT_EQ(verdict(header_of("|u1", many + ")"), 1), "accepted");
-    EXPECT_EQ(verdict(header_of("|u1", many + "1)"), 1), "TooManyDimensions");
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", many + ")"), 1), "accepted");
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", many + "1)"), 1), "TooManyDimensions");
 }
 
 TEST(Npy, RefusesTypesItCannotCompute) {
     for (const char* descr : {"|O", "|O8", "<O4"})
-        EXPECT_EQ(verdict(header_of(descr, "(1,)"), 8), "ObjectArray") << descr;
-    EXPECT_EQ(verdict("{'descr': [('a', '<i4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,)}", 8),
-              "StructuredArray");
+        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "ObjectArray") << descr;
+    EXPECT_EQ(
+        verdict_of_npy("{'descr': [('a', '<i4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,)}", 8),
+        "StructuredArray");
     for (const char* descr : {"<c8", "<c16", "<f16", "<f12", "<M8", "<m8", "|V2", "<i16", "<b2", "|a3"})
-        EXPECT_EQ(verdict(header_of(descr, "(1,)"), 8), "UnsupportedDtype") << descr;
+        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "UnsupportedDtype") << descr;
     for (const char* descr :
          {"", "<", "f8", "=f8", "|f8", "|i2", "<x8", "<f", "<f8[s]", "<f08", "<f-8", "<f8L", "<f 8"})
-        EXPECT_EQ(verdict(header_of(descr, "(1,)"), 8), "UnknownDtype") << descr;
+        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "UnknownDtype") << descr;
 }
 
 TEST(Npy, BytesMustFitTheShape) {
-    EXPECT_EQ(verdict(header_of("<f8", "(2, 3)"), 48), "accepted");
-    EXPECT_EQ(verdict(header_of("<f8", "(2, 3)"), 47), "SizeMismatch");
-    EXPECT_EQ(verdict(header_of("<f8", "(2, 3)"), 49), "SizeMismatch");
-    EXPECT_EQ(verdict(header_of("<f8", "()"), 0), "SizeMismatch");
-    EXPECT_EQ(verdict(header_of("<f8", "(2305843009213693952,)"), 0), "ValidationOverflow");
-    EXPECT_EQ(verdict(header_of("|u1", "(18446744073709551615,)"), 0), "SizeMismatch");
-    EXPECT_EQ(verdict(header_of("|u1", "(4294967296, 4294967296)", true), 0), "ValidationOverflow");
-    EXPECT_EQ(verdict(header_of("|u1", "(0, 18446744073709551615, 2)", true), 0), "accepted");
+    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 48), "accepted");
+    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 47), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 49), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(header_of("<f8", "()"), 0), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2305843009213693952,)"), 0), "ValidationOverflow");
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(18446744073709551615,)"), 0), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(4294967296, 4294967296)", true), 0), "ValidationOverflow");
+    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(0, 18446744073709551615, 2)", true), 0), "accepted");
 }
 
 // Every published file: what is right is read to its last element, the rest refused for the reason it is

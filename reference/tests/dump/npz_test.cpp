@@ -62,7 +62,7 @@ std::vector<std::byte> archive(const std::vector<MemberOf>& members) {
     return to_bytes(bytes);
 }
 
-std::string verdict(std::span<const std::byte> bytes) {
+std::string verdict_of_npz(std::span<const std::byte> bytes) {
     const auto file = parse_npz(bytes);
     return file ? "accepted" : std::string(to_text(file.error().code));
 }
@@ -92,20 +92,21 @@ TEST(Npz, AnEmptyArchiveIsAnEmptyDump) {
 }
 
 TEST(Npz, RefusesWhatItMust) {
-    EXPECT_EQ(verdict(to_bytes("")), "InvalidArchive");
-    EXPECT_EQ(verdict(to_bytes("PK\3\4 and nothing more")), "InvalidArchive");
-    EXPECT_EQ(verdict(archive({{"x.npy", kOne, ZIP_CM_DEFLATE, true}})), "EncryptedArchive");
-    EXPECT_EQ(verdict(archive({{"x.npy", kOne, ZIP_CM_BZIP2}})), "UnsupportedCompression");
-    EXPECT_EQ(verdict(archive({{"x.txt", kOne}})), "InvalidArchive");
-    EXPECT_EQ(verdict(archive({{"x.npy", "no array"}})), "BadMagic");
-    EXPECT_EQ(verdict(archive({{"x.npy", npy("|O", "(1,)", "pickle")}})), "ObjectArray");
-    EXPECT_EQ(verdict(archive({{"metadata.npy", text("no JSON")}})), "InvalidHeaderDeserialization");
-    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"heads":8})")}})), "InvalidHeaderDeserialization");
-    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"a":"1"},"b":{})")}})),
+    EXPECT_EQ(verdict_of_npz(to_bytes("")), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(to_bytes("PK\3\4 and nothing more")), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(archive({{"x.npy", kOne, ZIP_CM_DEFLATE, true}})), "EncryptedArchive");
+    EXPECT_EQ(verdict_of_npz(archive({{"x.npy", kOne, ZIP_CM_BZIP2}})), "UnsupportedCompression");
+    EXPECT_EQ(verdict_of_npz(archive({{"x.txt", kOne}})), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(archive({{"x.npy", "no array"}})), "BadMagic");
+    EXPECT_EQ(verdict_of_npz(archive({{"x.npy", npy("|O", "(1,)", "pickle")}})), "ObjectArray");
+    EXPECT_EQ(verdict_of_npz(archive({{"metadata.npy", text("no JSON")}})), "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict_of_npz(archive({{"metadata.npy", text(R"({"heads":8})")}})),
               "InvalidHeaderDeserialization");
-    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"([])")}})), "InvalidHeaderDeserialization");
-    EXPECT_EQ(verdict(archive({{"metadata.npy", text(R"({"a":"1","a":"2"})")}})), "DuplicateKey");
-    EXPECT_EQ(verdict(archive({{"a.npy", text("1")}, {"metadata.npy", text(R"({"a":"1"})")}})),
+    EXPECT_EQ(verdict_of_npz(archive({{"metadata.npy", text(R"({"a":"1"},"b":{})")}})),
+              "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict_of_npz(archive({{"metadata.npy", text(R"([])")}})), "InvalidHeaderDeserialization");
+    EXPECT_EQ(verdict_of_npz(archive({{"metadata.npy", text(R"({"a":"1","a":"2"})")}})), "DuplicateKey");
+    EXPECT_EQ(verdict_of_npz(archive({{"a.npy", text("1")}, {"metadata.npy", text(R"({"a":"1"})")}})),
               "DuplicateKey");
     const auto file =
         parse_npz(archive({{"good.npy", kOne}, {"bad.npy", npy("<f8", "(2,)", "short")}}), "dump.npz");
@@ -149,11 +150,11 @@ TEST(Npz, BelievesNoClaimedSize) {
         put("PK\1\2", 24);
         return bytes;
     };
-    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()))), "accepted");
-    EXPECT_EQ(verdict(claim(0xfffffffe)), "ArchiveTooLarge");
-    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()) + 1)), "InvalidArchive");
-    EXPECT_EQ(verdict(claim(static_cast<std::uint32_t>(kOne.size()) - 1)), "InvalidArchive");
-    EXPECT_EQ(verdict(claim(0)), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(claim(static_cast<std::uint32_t>(kOne.size()))), "accepted");
+    EXPECT_EQ(verdict_of_npz(claim(0xfffffffe)), "ArchiveTooLarge");
+    EXPECT_EQ(verdict_of_npz(claim(static_cast<std::uint32_t>(kOne.size()) + 1)), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(claim(static_cast<std::uint32_t>(kOne.size()) - 1)), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(claim(0)), "InvalidArchive");
 }
 
 TEST(Npz, RefusesBytesThatDoNotFitTheirChecksum) {
@@ -163,7 +164,7 @@ TEST(Npz, RefusesBytesThatDoNotFitTheirChecksum) {
                                 [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
     ASSERT_NE(at, bytes.end());
     at[3] = std::byte{' '};
-    EXPECT_EQ(verdict(bytes), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(bytes), "InvalidArchive");
 }
 
 TEST(Npz, ReadTellsFormatsApart) {
