@@ -56,6 +56,8 @@ class Leaks {
             return std::find(leaks.begin(), leaks.end(), leak) != leaks.end();
         };
         LayerSpec spec = spec_of(geometry_);
+        // Numbers this large are beyond f16, which is refused before the later stages are reached.
+        spec.storage = cases::KvStorage::computing;
         const std::uint64_t queries = geometry_.heads * geometry_.head_width;
         const std::uint64_t keys = geometry_.kv_heads * geometry_.head_width;
         spec.weights = {Array(queries * geometry_.width, 0.0), Array(keys * geometry_.width, 0.0),

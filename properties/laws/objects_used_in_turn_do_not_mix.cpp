@@ -32,6 +32,7 @@ cases::Case other_geometry(const cases::Case& one) {
     if (one.values.seed % 5 == 0) {
         other.type = one.type == cases::ElementType::float32 ? cases::ElementType::float64
                                                              : cases::ElementType::float32;
+        other.storage = cases::KvStorage::computing;
         // What is overridden may be no number of the other type.
         other.sets.clear();
     }
