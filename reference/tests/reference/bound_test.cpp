@@ -45,6 +45,17 @@ INSTANTIATE_TEST_SUITE_P(All, Attack,
                                          std::tuple{Target::layer, Number::f16, 5000U},
                                          std::tuple{Target::layer, Number::bf16, 5000U}));
 
+// Trials that have left the bound: each weight divided before the mix by a reciprocal of its own, in a type
+// coarser than sums are formed in. Two of ten million found it.
+TEST(AttackAgain, AReciprocalOfEachWeight) {
+    for (const std::uint64_t seed : {50'031'082U, 50'097'283U}) {
+        const attack::Campaign campaign = attack::attack_many(Target::core, Number::tf32, seed, 1);
+        EXPECT_EQ(campaign.judged, 1U);
+        EXPECT_EQ(campaign.violations, 0U) << campaign.first_violation;
+        EXPECT_GT(campaign.worst, 0.75) << "the trial is not the one that was";
+    }
+}
+
 // ---- Native float and double, in plain loops ----
 
 enum class Fault { none, stale_key, dropped_key, unscaled, wrong_group, future, position, uniform };
