@@ -15,7 +15,7 @@ namespace {
 Array step(Scene& scene, Layer& layer, Cache& cache, std::uint64_t t) {
     const Array row = scene.x_rows(t % scene.rows, 1);
     Answer answer = append(layer, cache, scene.input(row, 1));
-    scene.checks.equal(fmt::format("row {}", t), answer.code, "");
+    scene.checks.equal([&] { return fmt::format("row {}", t); }, answer.code, "");
     return answer.y;
 }
 

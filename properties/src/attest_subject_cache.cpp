@@ -18,12 +18,17 @@ Outcome<Array> LibCache<T>::values() const {
 
 template <class T>
 Storage LibCache<T>::storage() const {
-    Storage storage;
-    storage.keys = to_doubles(cache.key_storage());
-    storage.values = to_doubles(cache.value_storage());
-    storage.key_address = reinterpret_cast<std::uintptr_t>(cache.key_storage().data());
-    storage.value_address = reinterpret_cast<std::uintptr_t>(cache.value_storage().data());
-    return storage;
+    Storage now;
+    read_storage(now);
+    return now;
+}
+
+template <class T>
+void LibCache<T>::read_storage(Storage& now) const {
+    to_doubles(cache.key_storage(), now.keys);
+    to_doubles(cache.value_storage(), now.values);
+    now.key_address = reinterpret_cast<std::uintptr_t>(cache.key_storage().data());
+    now.value_address = reinterpret_cast<std::uintptr_t>(cache.value_storage().data());
 }
 
 template <class T>

@@ -42,7 +42,12 @@ class LibCache final : public Cache {
     Outcome<Array> values() const override;
     Array live_keys() const override { return read_back(cache.keys_view()); }
     Array live_values() const override { return read_back(cache.values_view()); }
+    void read_live(Array& live_keys_now, Array& live_values_now) const override {
+        read_back(cache.keys_view(), live_keys_now);
+        read_back(cache.values_view(), live_values_now);
+    }
     Storage storage() const override;
+    void read_storage(Storage& now) const override;
     void poison(double value) override;
     Outcome<std::unique_ptr<Cache>> copy() const override;
     bool equals(const Cache& other) const override;

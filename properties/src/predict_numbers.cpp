@@ -82,19 +82,8 @@ Wide row_magnitude(const Array& weight, std::uint64_t width) {
 
 // Most cases stay so far from overflow that one product of norms shows it.
 bool Walk::crude_bound_is_enough() const {
-    Wide x = 0;
-    for (const double value : x_) {
-        if (!std::isfinite(value)) return false;
-        x = std::max(x, std::abs(static_cast<Wide>(value)));
-    }
-    const Wide q = x * row_magnitude(weights_[0], g_.width);
-    const Wide k = x * row_magnitude(weights_[1], g_.width);
-    const Wide v = x * row_magnitude(weights_[2], g_.width);
-    const Wide y = v * row_magnitude(weights_[3], g_.heads * g_.head_width);
-    const Wide score = 4 * q * k * static_cast<Wide>(g_.head_width);
-    const Wide mix = v * static_cast<Wide>(rows_);
-    const Wide most = std::max({2 * q, 2 * k, score, mix, 2 * y});
-    return most < largest_ / 8;
+    const std::optional<double> largest = largest_finite(x_);
+    return largest && far_from_overflow(g_, reach_of(g_, weights_), *largest, rows_);
 }
 
 bool Walk::finite_input() const {
@@ -265,6 +254,33 @@ Prediction Walk::predict() {
 
 }  // namespace
 
+std::optional<double> largest_finite(std::span<const double> values) {
+    double largest = 0;
+    for (const double value : values) {
+        if (!std::isfinite(value)) return std::nullopt;
+        largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+}
+
+Reach reach_of(const cases::Case& geometry, const std::array<Array, 4>& weights) {
+    return {.q = row_magnitude(weights[0], geometry.width),
+            .k = row_magnitude(weights[1], geometry.width),
+            .v = row_magnitude(weights[2], geometry.width),
+            .o = row_magnitude(weights[3], geometry.heads * geometry.head_width)};
+}
+
+bool far_from_overflow(const cases::Case& geometry, const Reach& reach, double largest, std::uint64_t rows) {
+    const Wide x = static_cast<Wide>(largest);
+    const Wide q = x * reach.q;
+    const Wide k = x * reach.k;
+    const Wide v = x * reach.v;
+    const Wide score = 4 * q * k * static_cast<Wide>(geometry.head_width);
+    const Wide mix = v * static_cast<Wide>(rows);
+    const Wide most = std::max({2 * q, 2 * k, score, mix, 2 * v * reach.o});
+    return most < static_cast<Wide>(largest_of(geometry.type)) / 8;
+}
+
 Prediction predict_numbers(const cases::Case& geometry, const std::array<Array, 4>& weights,
                            std::span<const double> x, std::uint64_t batch, std::uint64_t rows,
                            std::uint64_t first, std::uint64_t count) {
@@ -278,6 +294,9 @@ bool far_from_overflow(const cases::Case& geometry, const std::array<Array, 4>& 
 
 Prediction predict_rows_one_by_one(const cases::Case& geometry, const std::array<Array, 4>& weights,
                                    std::span<const double> x, std::uint64_t batch, std::uint64_t rows) {
+    // No prefix has larger numbers or more rows than the whole.
+    const std::optional<double> largest = largest_finite(x.first(batch * rows * geometry.width));
+    if (largest && far_from_overflow(geometry, reach_of(geometry, weights), *largest, rows)) return {""};
     Prediction all;
     for (std::uint64_t t = 0; t < rows; ++t) {
         const Array prefix = rows_of(x, batch, rows, geometry.width, 0, t + 1);
