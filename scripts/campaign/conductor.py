@@ -18,7 +18,7 @@ from driver import Driver, drivers_in
 from files import Ballast, has_room, write_whole
 from findings import Finding, Findings, run
 from job import Job
-from schedule import Share, choose, slice_seconds
+from schedule import FORK_MIN, Share, choose, slice_seconds
 
 POLL_SECONDS = 0.1
 JUDGED_AT_ONCE = 400
@@ -166,7 +166,7 @@ class Campaign:
         else:
             seconds = slice_seconds(self.options.seconds, jobs, drivers)
             seconds = max(2, min(seconds, int(self.options.seconds - self.elapsed())))
-        job = Job(self.drivers[name], seconds, fork=not self.options.once, extra=self.extra)
+        job = Job(self.drivers[name], seconds, fork=not self.options.once and seconds >= FORK_MIN, extra=self.extra)
         job.start()
         self.running.append(job)
         return True

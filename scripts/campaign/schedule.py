@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 FORGETTING = 0.5  # how much of the rate of news so far counts after one more slice
-SLICE_MIN = 40  # seconds: fork mode starts with jobs of 1, 2, 3 … s, each with a start and a merge
+SLICE_MIN = 40  # seconds, where there are so many for each driver
+# Fork mode goes on after a finding, but begins with jobs of 1, 2, 3 … s, each with a start and a merge of its own: in a
+# slice shorter than this one process gets further, and what it finds is looked into when it ends.
+FORK_MIN = 40
 EVERY = 4  # of so many slices one goes to whoever had the least time
 
 
