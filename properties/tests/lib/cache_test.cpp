@@ -416,10 +416,12 @@ TYPED_TEST(Cache, EveryStageRefusesWhatItMakesInfinite) {
         const auto before = *cache.copy();
         const auto refused = layer.forward_incremental(view(row), cache, y.view());
         ASSERT_EQ(refusal(refused), each.code);
-        if (const auto* const found = refused.error().template get_if<NonFiniteProjection>())
+        if (const auto* const found = refused.error().template get_if<NonFiniteProjection>()) {
             EXPECT_EQ(found->stage, each.stage);
-        if (const auto* const found = refused.error().template get_if<NonFiniteRotation>())
+        }
+        if (const auto* const found = refused.error().template get_if<NonFiniteRotation>()) {
             EXPECT_EQ(found->stage, each.stage);
+        }
         EXPECT_TRUE(cache.same_bytes(before));
         EXPECT_EQ(y.span()[0], T(0));
     }
