@@ -231,7 +231,7 @@ TEST(Splits, AreWorthTheirWhile) {
         bool cut;
     };
     const Case cases[] = {{2, 1, 512, true},   {1, 1, 512, false}, {2, 2, 512, false}, {2, 9, 512, false},
-                          {7, 17, 512, false}, {7, 16, 512, true}, {2, 1, 192, false}, {2, 1, 193, true}};
+                          {9, 33, 512, false}, {7, 16, 512, true}, {2, 1, 192, false}, {2, 1, 193, true}};
     for (const Case& each : cases) {
         SCOPED_TRACE(each.workers * 100000 + each.lanes * 1000 + each.rows);
         const auto layer =
