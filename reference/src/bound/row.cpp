@@ -233,8 +233,11 @@ Upper RowBound::weight(std::size_t n) const {
         const Upper strayed = weak(Term::answer_stray, anew ? w.strays[n] + magnitude * w.stray_sum
                                                             : w.strays[n] * others + magnitude * rest_up) /
                               w.lowest_sum;
-        const Upper highest =
-            (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_ + merged_) / w.least_denominator;
+        // Where a weight or their sum may leave the range, the quotient is no number.
+        const Upper largest = (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_ + merged_);
+        if (!((Upper(2.0 * static_cast<double>(count_)) * largest).value() < model_.largest_anywhere()))
+            return Upper::infinity();
+        const Upper highest = largest / w.least_denominator;
         const Upper moved =
             smaller(strayed, weak(Term::answer_cap, larger(magnitude, anew ? highest : others)));
         Upper one =

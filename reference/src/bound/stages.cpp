@@ -177,7 +177,7 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
     if (softcap_.value() != 0) {
         delta += softcap_error_ * (steps.capped + delta) +
                  weak(Term::softcap_omega, Upper(2.0) * omega * (Upper(2.0) * softcap_ + Upper(1.0))) +
-                 softcap_ * model_.tanh_floor();
+                 softcap_ * model_.tanh_floor() * (Upper(1.0) + softcap_error_);
     }
     if (steps.has_bias) {
         delta += weak(Term::bias_input, steps.bias_error) +

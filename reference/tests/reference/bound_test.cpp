@@ -45,14 +45,20 @@ INSTANTIATE_TEST_SUITE_P(All, Attack,
                                          std::tuple{Target::layer, Number::f16, 5000U},
                                          std::tuple{Target::layer, Number::bf16, 5000U}));
 
-// Trials that have left the bound: each weight divided before the mix by a reciprocal of its own, in a type
-// coarser than sums are formed in. Two of ten million found it.
-TEST(AttackAgain, AReciprocalOfEachWeight) {
-    for (const std::uint64_t seed : {50'031'082U, 50'097'283U}) {
-        const attack::Campaign campaign = attack::attack_many(Target::core, Number::tf32, seed, 1);
+// Trials that have left the bound, of ten million each: weights divided before the mix, each by a reciprocal
+// of its own, in a type coarser than sums are formed in; a tanh's absolute error, rounded with it; an exp2 of
+// two products' difference that overflows, so that the weight is infinite or no number.
+TEST(AttackAgain, TrialsThatLeftTheBound) {
+    const std::tuple<Target, Number, std::uint64_t> left[] = {
+        {Target::core, Number::tf32, 50'031'082U},  {Target::core, Number::tf32, 50'097'283U},
+        {Target::core, Number::bf16, 50'033'309U},  {Target::layer, Number::f16, 50'171'276U},
+        {Target::layer, Number::bf16, 50'175'351U},
+    };
+    for (const auto& [target, number, seed] : left) {
+        const attack::Campaign campaign = attack::attack_many(target, number, seed, 1);
         EXPECT_EQ(campaign.judged, 1U);
         EXPECT_EQ(campaign.violations, 0U) << campaign.first_violation;
-        EXPECT_GT(campaign.worst, 0.75) << "the trial is not the one that was";
+        EXPECT_GT(campaign.worst, 0.5) << "the trial is not the one that was";
     }
 }
 
