@@ -3,6 +3,9 @@
 //
 // Kills an order of summation that depends on the batch (B08), exchanged axes (B14), and scratch shared
 // between sequences (B21).
+//
+// Stays although others see its bugs as well: it alone runs each sequence of a batch by itself, and beside
+// others than its own.
 
 #include "support.hpp"
 

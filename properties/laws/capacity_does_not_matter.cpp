@@ -2,6 +2,9 @@
 //
 // Kills an order of summation by capacity or tile (B08), a layout whose stride is the length (B07), and a
 // cache that is full one too early or one too late (B12).
+//
+// Stays although others see its bugs as well: it alone runs the same rows in six capacities, from the exact
+// one to beyond a block.
 
 #include "support.hpp"
 
