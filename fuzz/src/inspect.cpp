@@ -71,14 +71,14 @@ int print_case(const Target& target, const std::string& path) {
 }
 
 int shrink(const Target& target, const MakeSubject& make_subject, const std::string& path,
-           std::chrono::seconds limit) {
+           const ShrinkLimits& limits) {
     const auto bytes = read(path);
     const auto one = bytes ? target.decode(*bytes) : std::nullopt;
     if (!one) {
         std::fprintf(stderr, "%s stands for no case\n", path.c_str());
         return kUnusable;
     }
-    const auto smallest = minimise(*one, make_subject, limit);
+    const auto smallest = minimise(*one, make_subject, limits);
     if (!smallest) {
         std::fprintf(stderr, "%s does not fail\n", path.c_str());
         return kDoesNotFail;
@@ -102,12 +102,18 @@ std::optional<int> inspect(const Target& target, const MakeSubject& make_subject
         return arguments.size() == 2 ? print_case(target, arguments[1]) : kUnusable;
     }
     if (command == "--shrink") {
-        if (arguments.size() != 2 && arguments.size() != 3) {
+        if (arguments.size() < 2 || arguments.size() > 4) {
             return kUnusable;
         }
-        const int seconds = arguments.size() == 3 ? std::atoi(arguments[2].c_str()) : 60;
-        return seconds > 0 ? shrink(target, make_subject, arguments[1], std::chrono::seconds(seconds))
-                           : kUnusable;
+        ShrinkLimits limits;
+        if (arguments.size() > 2) {
+            limits.all = std::chrono::seconds(std::atoi(arguments[2].c_str()));
+        }
+        if (arguments.size() > 3) {
+            limits.one = std::chrono::seconds(std::atoi(arguments[3].c_str()));
+        }
+        const bool usable = limits.all.count() > 0 && limits.one.count() > 0;
+        return usable ? shrink(target, make_subject, arguments[1], limits) : kUnusable;
     }
     return std::nullopt;
 }

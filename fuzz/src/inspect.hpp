@@ -1,7 +1,7 @@
 // What a driver does besides fuzzing, for whoever runs a campaign:
 //   fuzz_NAME --judge FILE...   one line a file: name, verdict, law, error/bound, place, text, split by tabs
 //   fuzz_NAME --case FILE       prints the case that the file's bytes stand for
-//   fuzz_NAME --shrink FILE [SECONDS]  prints the simplest case that fails in the same way
+//   fuzz_NAME --shrink FILE [SECONDS [OF_ONE]]  prints the simplest case that fails in the same way
 #pragma once
 
 #include "target.hpp"

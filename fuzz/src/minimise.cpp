@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kHolds = 0;
 constexpr int kFails = 1;
-constexpr unsigned kSecondsForOne = 10;
 
 void write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
@@ -113,9 +112,10 @@ std::optional<Ending> judge_apart(const cases::Case& one, const MakeSubject& mak
 }
 
 std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& make_subject,
-                                  std::chrono::seconds time_limit) {
-    const auto end = std::chrono::steady_clock::now() + time_limit;
-    const auto before = judge_apart(one, make_subject, kSecondsForOne);
+                                  const ShrinkLimits& limits) {
+    const auto end = std::chrono::steady_clock::now() + limits.all;
+    const auto seconds = static_cast<unsigned>(limits.one.count());
+    const auto before = judge_apart(one, make_subject, seconds);
     if (!before || !before->failed) {
         return std::nullopt;
     }
@@ -128,7 +128,7 @@ std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& mak
                 break;
             }
             ++best.tried;
-            const auto ending = judge_apart(candidate, make_subject, kSecondsForOne);
+            const auto ending = judge_apart(candidate, make_subject, seconds);
             if (ending && ending->alike(*before)) {
                 best.one = candidate;
                 best.text = ending->text;

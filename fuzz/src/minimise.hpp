@@ -36,9 +36,15 @@ struct Minimised {
     std::uint64_t tried = 0;
 };
 
+// How long minimise looks, and after how long one case counts as one that hangs.
+struct ShrinkLimits {
+    std::chrono::seconds all{60};
+    std::chrono::seconds one{10};
+};
+
 // minimise looks for the simplest case that still fails alike, until nothing simpler does or the time is
 // over. It gives nothing when `one` itself does not fail. The result's first comment says how it fails.
 std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& make_subject,
-                                  std::chrono::seconds time_limit);
+                                  const ShrinkLimits& limits);
 
 }  // namespace attest::fuzzing

@@ -84,7 +84,7 @@ void forget_expectations(Random& random, cases::Case& one) {
 }
 
 // Drops steps, sets and fills from the end until the text fits.
-std::string fit(cases::Case one, std::size_t bytes_max) {
+std::string fit(cases::Case& one, std::size_t bytes_max) {
     std::string text = cases::print(one);
     while (text.size() > bytes_max && !(one.steps.empty() && one.sets.empty() && one.fills.empty())) {
         // Half of the longest list goes, so that a long case is cut in few rounds.
@@ -124,7 +124,7 @@ cases::Case Mutator::fresh(Random& random) const {
     return one;
 }
 
-std::optional<std::string> Mutator::finish(Random& random, cases::Case one, std::size_t bytes_max) const {
+std::optional<Mutant> Mutator::finish(Random& random, cases::Case one, std::size_t bytes_max) const {
     if (!knows(one.law)) {
         one.law = laws_[random.position(laws_.size())];
     }
@@ -133,11 +133,11 @@ std::optional<std::string> Mutator::finish(Random& random, cases::Case one, std:
     if (!affordable(one, budget_) || (!usual(one, budget_) && !random.chance(1, 32))) {
         return std::nullopt;
     }
-    std::string text = fit(std::move(one), bytes_max);
+    std::string text = fit(one, bytes_max);
     if (text.size() > bytes_max) {
         return std::nullopt;
     }
-    return text;
+    return Mutant{std::move(text), std::move(one)};
 }
 
 void Mutator::edit(Random& random, cases::Case& one) const {
@@ -155,26 +155,26 @@ void Mutator::edit(Random& random, cases::Case& one) const {
     forget_expectations(random, one);
 }
 
-std::optional<std::string> Mutator::mutate(std::string_view text, std::size_t bytes_max,
-                                           std::uint64_t seed) const {
+std::optional<Mutant> Mutator::mutate(const cases::Case* parent, std::size_t bytes_max,
+                                      std::uint64_t seed) const {
     Random random(seed);
-    auto parsed = cases::parse(text);
-    const bool readable = parsed.has_value();
-    const cases::Case parent = readable ? std::move(*parsed) : fresh(random);
-    if (!readable || random.chance(1, 200)) {
+    std::optional<cases::Case> drawn_parent;
+    if (parent == nullptr || random.chance(1, 200)) {
         // A fresh case as it was drawn: it is different enough.
-        if (auto child = finish(random, readable ? fresh(random) : parent, bytes_max)) {
+        drawn_parent = fresh(random);
+        if (auto child = finish(random, *drawn_parent, bytes_max)) {
             return child;
         }
     }
+    const cases::Case& from = parent != nullptr ? *parent : *drawn_parent;
     // An edit may make a case too dear or change nothing; a few tries find another.
     constexpr unsigned kTries = 8;
     for (unsigned attempt = 0; attempt < kTries; ++attempt) {
-        cases::Case child = parent;
+        cases::Case child = from;
         edit(random, child);
-        auto printed = finish(random, std::move(child), bytes_max);
-        if (printed && *printed != text) {
-            return printed;
+        auto mutant = finish(random, std::move(child), bytes_max);
+        if (mutant && mutant->one != from) {
+            return mutant;
         }
     }
     // A large parent has large children; something else is tried.
@@ -186,15 +186,12 @@ std::optional<std::string> Mutator::mutate(std::string_view text, std::size_t by
     return finish(random, cases::Case{}, bytes_max);
 }
 
-std::optional<std::string> Mutator::cross(std::string_view left, std::string_view right,
-                                          std::size_t bytes_max, std::uint64_t seed) const {
+std::optional<Mutant> Mutator::cross(const cases::Case* left, const cases::Case* right, std::size_t bytes_max,
+                                     std::uint64_t seed) const {
     Random random(seed);
-    const auto read_or_draw = [&](std::string_view text) {
-        auto parsed = cases::parse(text);
-        return parsed ? std::move(*parsed) : fresh(random);
-    };
-    cases::Case child = read_or_draw(left);
-    const cases::Case other = read_or_draw(right);
+    cases::Case child = left != nullptr ? *left : fresh(random);
+    std::optional<cases::Case> drawn_other;
+    const cases::Case& other = right != nullptr ? *right : drawn_other.emplace(fresh(random));
     switch (random.below(5)) {
         case 0:
             child.values = other.values;
@@ -213,8 +210,8 @@ std::optional<std::string> Mutator::cross(std::string_view left, std::string_vie
     cases::normalise(child);
     repair_geometry(random, child);
     forget_expectations(random, child);
-    auto printed = finish(random, std::move(child), bytes_max);
-    return printed ? printed : mutate(left, bytes_max, random.next());
+    auto mutant = finish(random, std::move(child), bytes_max);
+    return mutant ? std::move(mutant) : mutate(left, bytes_max, random.next());
 }
 
 Mutator mutator_of(std::string_view law) {

@@ -19,18 +19,24 @@
 
 namespace attest::fuzzing {
 
+// A case and its text, which parses to it.
+struct Mutant {
+    std::string text;
+    cases::Case one;
+};
+
 class Mutator {
   public:
     // Every mutant carries one of `laws`, its parent's where that is one of them, and is within `budget`.
     Mutator(std::vector<std::string> laws, const Budget& budget) : laws_(std::move(laws)), budget_(budget) {}
 
-    // mutate gives a text of at most `bytes_max`, or nothing if even a small case does not fit. Text that is
-    // no case gives a fresh one, as the laws' own generator draws it.
-    std::optional<std::string> mutate(std::string_view text, std::size_t bytes_max, std::uint64_t seed) const;
+    // mutate gives a child whose text has at most `bytes_max`, or nothing if even a small case does not fit.
+    // A parent that is no case, null, has fresh ones, as the laws' own generator draws them.
+    std::optional<Mutant> mutate(const cases::Case* parent, std::size_t bytes_max, std::uint64_t seed) const;
 
-    // cross gives a child of two texts.
-    std::optional<std::string> cross(std::string_view left, std::string_view right, std::size_t bytes_max,
-                                     std::uint64_t seed) const;
+    // cross gives a child of two.
+    std::optional<Mutant> cross(const cases::Case* left, const cases::Case* right, std::size_t bytes_max,
+                                std::uint64_t seed) const;
 
     const Budget& budget() const { return budget_; }
     bool knows(std::string_view law) const;
@@ -38,7 +44,7 @@ class Mutator {
   private:
     cases::Case fresh(Random& random) const;
     void edit(Random& random, cases::Case& one) const;
-    std::optional<std::string> finish(Random& random, cases::Case one, std::size_t bytes_max) const;
+    std::optional<Mutant> finish(Random& random, cases::Case one, std::size_t bytes_max) const;
 
     std::vector<std::string> laws_;
     Budget budget_;

@@ -1,5 +1,7 @@
 #include "mutate_bytes.hpp"
 
+#include "attest/case/parse.hpp"
+
 #include "mutate.hpp"
 #include "safetensors_mutator.hpp"
 
@@ -15,9 +17,10 @@ std::size_t edit_case_bytes(std::uint8_t* data, std::size_t bytes, std::size_t b
     if (random.chance(1, 4)) {
         static const auto mutator = mutator_of("print_then_parse_is_identity");
         const std::string_view text(reinterpret_cast<const char*>(data), bytes);
-        if (const auto child = mutator.mutate(text, bytes_max, random.next())) {
-            std::memcpy(data, child->data(), child->size());
-            bytes = child->size();
+        const auto one = cases::parse(text);
+        if (const auto child = mutator.mutate(one ? &*one : nullptr, bytes_max, random.next())) {
+            std::memcpy(data, child->text.data(), child->text.size());
+            bytes = child->text.size();
         }
         if (random.chance(1, 2)) {
             return bytes;

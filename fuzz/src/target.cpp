@@ -21,14 +21,6 @@ std::string_view text_of(std::span<const std::uint8_t> input) {
     return {reinterpret_cast<const char*>(input.data()), input.size()};
 }
 
-std::size_t hand_over(const std::optional<std::string>& text, std::uint8_t* out) {
-    if (!text) {
-        return 0;
-    }
-    std::memcpy(out, text->data(), text->size());
-    return text->size();
-}
-
 // Inputs are texts of cases: one law's, or a session's under one of several laws.
 class CaseTarget final : public Target {
   public:
@@ -36,37 +28,67 @@ class CaseTarget final : public Target {
         : mutator_(std::move(mutator)), make_subject_(std::move(make_subject)) {}
 
     std::optional<cases::Case> decode(std::span<const std::uint8_t> input) const override {
-        auto parsed = cases::parse(text_of(input));
-        // A foreign law's case would leave a finding that replay runs through that law, so it is not run.
-        if (!parsed || !mutator_.knows(parsed->law) || !affordable(*parsed, mutator_.budget())) {
-            return std::nullopt;
-        }
-        return std::move(*parsed);
+        const Read one = read(text_of(input));
+        return runnable(one.get()) ? std::optional(*one.get()) : std::nullopt;
     }
 
     std::optional<Verdict> judge(std::span<const std::uint8_t> input) const override {
-        const auto one = decode(input);
-        const properties::Law* const law = one ? properties::find_law(one->law) : nullptr;
+        const Read one = read(text_of(input));
+        const properties::Law* const law =
+            runnable(one.get()) ? properties::find_law(one.get()->law) : nullptr;
         if (law == nullptr) {
             return std::nullopt;
         }
         const auto subject = make_subject_();
-        return law->function(*one, *subject);
+        return law->function(*one.get(), *subject);
     }
 
     std::size_t mutate(std::uint8_t* data, std::size_t bytes, std::size_t bytes_max, std::uint64_t seed,
                        MutateBytes) const override {
-        return hand_over(mutator_.mutate(text_of({data, bytes}), bytes_max, seed), data);
+        return hand_over(mutator_.mutate(read(text_of({data, bytes})).get(), bytes_max, seed), data);
     }
 
     std::size_t cross(std::span<const std::uint8_t> left, std::span<const std::uint8_t> right,
                       std::uint8_t* out, std::size_t bytes_max, std::uint64_t seed) const override {
-        return hand_over(mutator_.cross(text_of(left), text_of(right), bytes_max, seed), out);
+        const Read one = read(text_of(left));
+        const Read other = read(text_of(right));
+        return hand_over(mutator_.cross(one.get(), other.get(), bytes_max, seed), out);
     }
 
   private:
+    // The case of a text: the last mutant, or parsed. An engine runs what it has just mutated, and mutates
+    // what it has just run.
+    struct Read {
+        const cases::Case* last = nullptr;
+        std::optional<cases::Case> parsed = {};
+        // Null where the text is no case.
+        const cases::Case* get() const { return last != nullptr ? last : parsed ? &*parsed : nullptr; }
+    };
+    Read read(std::string_view text) const {
+        if (last_ && last_->text == text) {
+            return {.last = &last_->one};
+        }
+        auto parsed = cases::parse(text);
+        return parsed ? Read{.parsed = std::move(*parsed)} : Read{};
+    }
+
+    // A foreign law's case would leave a finding that replay runs through that law, so it is not run.
+    bool runnable(const cases::Case* one) const {
+        return one != nullptr && mutator_.knows(one->law) && affordable(*one, mutator_.budget());
+    }
+
+    std::size_t hand_over(std::optional<Mutant> mutant, std::uint8_t* out) const {
+        if (!mutant) {
+            return 0;
+        }
+        std::memcpy(out, mutant->text.data(), mutant->text.size());
+        last_ = std::move(mutant);
+        return last_->text.size();
+    }
+
     Mutator mutator_;
     MakeSubject make_subject_;
+    mutable std::optional<Mutant> last_;
 };
 
 // Inputs are the numbers themselves; the law is inside_the_bound.

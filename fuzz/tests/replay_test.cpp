@@ -101,12 +101,12 @@ TEST_F(Replay, TheSmallestWrongCaseStillFailsAndSaysHow) {
     options_.make_subject = [] { return std::make_unique<SlightlyWrong>(); };
     const auto parsed = cases::parse(kGood);
     ASSERT_TRUE(parsed);
-    const auto smallest = minimise(*parsed, options_.make_subject, std::chrono::seconds(20));
+    const auto smallest = minimise(*parsed, options_.make_subject, {.all = std::chrono::seconds(20)});
     ASSERT_TRUE(smallest);
     EXPECT_LT(smallest->one.steps.size(), parsed->steps.size());
     EXPECT_EQ(smallest->one.comments.front().rfind("fails at", 0), 0U) << smallest->one.comments.front();
     EXPECT_EQ(run({write("smallest.case", cases::print(smallest->one))}).wrong, 1U) << printed_;
-    EXPECT_FALSE(minimise(*parsed, make_attest_subject, std::chrono::seconds(20)));
+    EXPECT_FALSE(minimise(*parsed, make_attest_subject, {.all = std::chrono::seconds(20)}));
 }
 
 // Whatever ends the process is a failure, with its cause.

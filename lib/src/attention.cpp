@@ -175,8 +175,10 @@ Result<MultiHeadAttention<T>> MultiHeadAttention<T>::from_seed(std::uint64_t see
 
 template <class T>
 Result<MultiHeadAttention<T>> MultiHeadAttention<T>::stored_as(KvStorage storage) const {
-    if (!std::is_same_v<T, float> && storage != KvStorage::computing) {
-        return std::unexpected(StorageUnsupported{storage});
+    if constexpr (!std::is_same_v<T, float>) {
+        if (storage != KvStorage::computing) {
+            return std::unexpected(StorageUnsupported{storage});
+        }
     }
     MultiHeadAttention layer = *this;
     layer.storage_ = storage;

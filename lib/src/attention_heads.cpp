@@ -1,10 +1,10 @@
 #include "attention_heads.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
 
 #include "finite.hpp"
 
@@ -29,17 +29,19 @@ PositionRows<T> slice(const PositionRows<T>& all, std::size_t begin, std::size_t
 }
 
 // The smallest of what pieces report, whichever comes first: the failure that a serial walk would have met.
+// The lock is taken by failures alone.
 class FirstFailure {
   public:
     void report(std::size_t place) {
-        std::size_t known = place_.load(std::memory_order_relaxed);
-        while (place < known && !place_.compare_exchange_weak(known, place, std::memory_order_relaxed)) {
-        }
+        const std::scoped_lock lock(mutex_);
+        place_ = std::min(place_, place);
     }
-    [[nodiscard]] std::size_t place() const { return place_.load(std::memory_order_relaxed); }
+    // After all pieces are done.
+    [[nodiscard]] std::size_t place() const { return place_; }
 
   private:
-    std::atomic<std::size_t> place_{SIZE_MAX};
+    std::mutex mutex_;
+    std::size_t place_ = SIZE_MAX;
 };
 
 template <class T>

@@ -1,6 +1,8 @@
 #include <attest/error.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 namespace attest {
 namespace {
@@ -34,8 +36,7 @@ class Writer {
         const std::size_t room = Message::kCapacity - message_.length;
         const int written = std::snprintf(message_.text + message_.length, room, format, values...);
         if (written > 0) {
-            const auto wanted = static_cast<std::size_t>(written);
-            message_.length += wanted < room ? wanted : room - 1;
+            message_.length += std::min(static_cast<std::size_t>(written), room - 1);
         }
     }
 
@@ -160,84 +161,52 @@ ATTEST_REFUSAL(HistoryInconsistent, "step ", e.step, " of the history contradict
 
 }  // namespace
 
+namespace {
+
+// In the order of their enumerations.
+constexpr std::string_view kStages[] = {"input",
+                                        "query projection",
+                                        "key projection",
+                                        "value projection",
+                                        "query rotation",
+                                        "key rotation",
+                                        "attention scores",
+                                        "head outputs",
+                                        "output projection",
+                                        "output",
+                                        "parameter",
+                                        "update",
+                                        "gradient",
+                                        "optimiser moments",
+                                        "rotary table",
+                                        "key storage",
+                                        "value storage",
+                                        "key snapshot",
+                                        "value snapshot",
+                                        "workspace",
+                                        "evidence",
+                                        "tensor"};
+constexpr std::string_view kHyperparameters[] = {"learning rate", "beta1", "beta2", "epsilon",
+                                                 "weight decay"};
+constexpr std::string_view kStaleReasons[] = {"it belongs to another cache", "the cache moved on",
+                                              "its row was discarded or overwritten",
+                                              "a parameter was updated"};
+static_assert(std::size(kStages) == static_cast<std::size_t>(Stage::tensor) + 1);
+static_assert(std::size(kHyperparameters) == static_cast<std::size_t>(Hyperparameter::weight_decay) + 1);
+static_assert(std::size(kStaleReasons) == static_cast<std::size_t>(StaleReason::updated) + 1);
+
+}  // namespace
+
 std::string_view name(Stage stage) {
-    switch (stage) {
-        case Stage::input:
-            return "input";
-        case Stage::query_projection:
-            return "query projection";
-        case Stage::key_projection:
-            return "key projection";
-        case Stage::value_projection:
-            return "value projection";
-        case Stage::query_rotation:
-            return "query rotation";
-        case Stage::key_rotation:
-            return "key rotation";
-        case Stage::scores:
-            return "attention scores";
-        case Stage::head_outputs:
-            return "head outputs";
-        case Stage::output_projection:
-            return "output projection";
-        case Stage::output:
-            return "output";
-        case Stage::parameter:
-            return "parameter";
-        case Stage::update:
-            return "update";
-        case Stage::gradient:
-            return "gradient";
-        case Stage::moments:
-            return "optimiser moments";
-        case Stage::rotary_table:
-            return "rotary table";
-        case Stage::key_storage:
-            return "key storage";
-        case Stage::value_storage:
-            return "value storage";
-        case Stage::key_snapshot:
-            return "key snapshot";
-        case Stage::value_snapshot:
-            return "value snapshot";
-        case Stage::workspace:
-            return "workspace";
-        case Stage::evidence:
-            return "evidence";
-        case Stage::tensor:
-            return "tensor";
-    }
-    __builtin_unreachable();
+    return kStages[static_cast<std::size_t>(stage)];
 }
 
 std::string_view name(Hyperparameter which) {
-    switch (which) {
-        case Hyperparameter::learning_rate:
-            return "learning rate";
-        case Hyperparameter::beta1:
-            return "beta1";
-        case Hyperparameter::beta2:
-            return "beta2";
-        case Hyperparameter::epsilon:
-            return "epsilon";
-        case Hyperparameter::weight_decay:
-            return "weight decay";
-    }
-    __builtin_unreachable();
+    return kHyperparameters[static_cast<std::size_t>(which)];
 }
 
 std::string_view name(StaleReason reason) {
-    switch (reason) {
-        case StaleReason::another_cache:
-            return "it belongs to another cache";
-        case StaleReason::moved_on:
-            return "the cache moved on";
-        case StaleReason::superseded:
-            return "its row was discarded or overwritten";
-        case StaleReason::updated:
-            return "a parameter was updated";
-    }
-    __builtin_unreachable();
+    return kStaleReasons[static_cast<std::size_t>(reason)];
 }
 
 std::string_view name(const Error& error) {

@@ -387,7 +387,7 @@ struct KernelBody {
         return all == all;
     }
 
-    static constexpr Kernels<T> table(std::string_view name) {
+    static consteval Kernels<T> table(std::string_view name) {
         return {.name = name,
                 .dot = dot,
                 .project = project,

@@ -94,17 +94,12 @@ DoubleDouble to_double_double(const Fraction<N>& x, int exponent) {
     if (zeros == N) {
         return {0.0, 0.0};
     }
-    const auto limb = [&](std::size_t k) { return zeros + k < N ? std::uint64_t{x.limb[zeros + k]} : 0; };
     const int shift = std::countl_zero(x.limb[zeros]);
-    const auto window = [&](std::size_t k) {  // 64 bits from limb k on, the leading zeros shifted out
-        const std::uint64_t bits = limb(k) << 32 | limb(k + 1);
-        return shift == 0 ? bits : bits << shift | limb(k + 2) >> (32 - shift);
-    };
-    const std::uint64_t upper = window(0);
-    const std::uint64_t lower = window(2);
+    const Fraction<N> bits = shift_left(x, 32 * zeros + static_cast<std::size_t>(shift));
+    const std::uint64_t upper = std::uint64_t{bits.limb[0]} << 32 | bits.limb[1];
+    const std::uint64_t lower = std::uint64_t{bits.limb[2]} << 32 | bits.limb[3];
     const std::uint64_t second = (upper & 0x7ffU) << 42 | lower >> 22;
-    const double unit = std::bit_cast<double>(
-        static_cast<std::uint64_t>(1023 + exponent - 53 - shift - 32 * static_cast<int>(zeros)) << 52);
+    const double unit = std::ldexp(1.0, exponent - 53 - shift - 32 * static_cast<int>(zeros));
     return fast_two_sum(static_cast<double>(upper >> 11) * unit,
                         static_cast<double>(second) * 0x1p-53 * unit);
 }
@@ -120,7 +115,9 @@ Angle angle_of(const Fraction<N>& turns) {
     if (negative) {
         rest = negate(rest);
     }
-    const bool scaled = rest.zero_limbs() >= 16;
+    // Of tiny sines only. No base and position are known to come so near any other quarter turn, where the
+    // same number would be a cosine.
+    const bool scaled = quarter % 4 == 0 && rest.zero_limbs() >= 16;
     const DoubleDouble turn_part = to_double_double(rest, scaled ? 512 : 0);
     const DoubleDouble a = multiply(turn_part, kTwoPi);
     // A scaled angle is below 2^−509: it is its own sine, and its cosine 1.
@@ -133,10 +130,6 @@ Angle angle_of(const Fraction<N>& turns) {
     }
     if (negative) {
         sine = negate(sine);
-    }
-    if (scaled && quarter % 4 != 0) {
-        // No base and position are known to come so near a quarter turn; as a cosine it needs no scale.
-        sine = {sine.high * 0x1p-512, sine.low * 0x1p-512};
     }
     switch (quarter % 4) {
         case 0:

@@ -1,5 +1,7 @@
 #include <attest/storage.hpp>
 
+#include <iterator>
+
 #include "narrow.hpp"
 
 namespace attest {
@@ -56,15 +58,10 @@ std::optional<std::size_t> round_all(float* values, std::size_t count, KvStorage
 }  // namespace detail
 
 std::string_view name(KvStorage storage) {
-    switch (storage) {
-        case KvStorage::computing:
-            return "computing";
-        case KvStorage::bf16:
-            return "bf16";
-        case KvStorage::f16:
-            return "f16";
-    }
-    __builtin_unreachable();
+    // In the order of the enumeration.
+    constexpr std::string_view names[] = {"computing", "bf16", "f16"};
+    static_assert(std::size(names) == static_cast<std::size_t>(KvStorage::f16) + 1);
+    return names[static_cast<std::size_t>(storage)];
 }
 
 std::uint16_t narrow(float value, KvStorage storage) {

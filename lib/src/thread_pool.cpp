@@ -124,9 +124,6 @@ struct ThreadPool::State {
     }
 
     static void destroy(State* state, std::size_t workers) noexcept {
-        if (state == nullptr) {
-            return;
-        }
         Memory& memory = state->memory;
         state->stop();
         if (state->threads != nullptr) {

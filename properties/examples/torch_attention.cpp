@@ -170,7 +170,8 @@ uint64_t length(const attest_cache* cache) {
 
 void read(const Tensor& from, void* to) {
     const Tensor dense = from.contiguous();
-    std::memcpy(to, dense.data_ptr(), dense.nbytes());
+    // An empty tensor points nowhere, which memcpy may not be given even for no byte.
+    if (dense.numel() != 0) std::memcpy(to, dense.data_ptr(), dense.nbytes());
 }
 void read_keys(const attest_cache* cache, void* keys) {
     read(cache->keys, keys);

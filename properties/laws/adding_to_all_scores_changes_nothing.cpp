@@ -75,25 +75,26 @@ Verdict adding_to_all_scores_changes_nothing(const cases::Case& one, Subject& su
     const double constant = kConstants[one.values.seed % kConstants.size()];
     const Remade plain = with_constant(scene, rows, 0);
     const Remade shifted = with_constant(scene, rows, constant);
-    const std::string place = fmt::format("scores + {}/√d", constant);
+    const auto place = [&] { return fmt::format("scores + {}/√d", constant); };
     const Run want = run(scene, plain, "scores as they are");
     const Run got = run(scene, shifted, place);
     if (checks.failed()) return checks.verdict();
     if (!want.code.empty() || !got.code.empty()) return vacuous("the rows are refused", checks.counters());
-    checks.bits(place + ": keys", got.keys, want.keys);
-    checks.bits(place + ": values", got.values, want.values);
+    checks.bits([&] { return place() + ": keys"; }, got.keys, want.keys);
+    checks.bits([&] { return place() + ": values"; }, got.values, want.values);
     const auto want_bound = judgement_of(scene, plain);
     const auto got_bound = judgement_of(scene, shifted);
     if (!want_bound || !got_bound || checks.failed()) return checks.verdict();
     for (std::size_t i = 0; i < got.y.size() && !checks.failed(); ++i) {
-        checks.that(fmt::format("{}: y[{}]", place, i), std::isfinite(got.y[i]), number_text(got.y[i]),
-                    "a finite number");
+        checks.that([&] { return fmt::format("{}: y[{}]", place(), i); }, std::isfinite(got.y[i]),
+                    [&] { return number_text(got.y[i]); }, "a finite number");
         const double allowed = want_bound->y.allowed[i] + got_bound->y.allowed[i];
         if (!std::isfinite(allowed)) continue;
         checks.tested();
         const double error = std::nextafter(std::abs(got.y[i] - want.y[i]), HUGE_VAL);
         const bool same = same_bits(got.y[i], want.y[i]);
-        checks.inside(fmt::format("{}: y[{}]", place, i), got.y[i], want.y[i], same ? 0 : error, allowed);
+        checks.inside([&] { return fmt::format("{}: y[{}]", place(), i); }, got.y[i], want.y[i],
+                      same ? 0 : error, allowed);
     }
     return checks.verdict("no answer has a bound");
 }

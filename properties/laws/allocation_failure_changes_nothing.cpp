@@ -21,21 +21,23 @@ constexpr std::uint64_t kMostAllocations = 64;
 template <class Call, class Look>
 void fail_each(Scene& scene, std::string_view what, Call call, Look look) {
     Checks& checks = scene.checks;
+    // What every failing call must leave is what the first found: each is checked before the next is made.
+    const auto before = look();
     for (std::uint64_t n = 1; n <= kMostAllocations && !checks.failed(); ++n) {
-        const auto before = look();
         const std::uint64_t count = scene.subject.allocations();
         scene.subject.fail_allocation(n);
         const std::string code = call();
         scene.subject.fail_allocation(0);
         const bool fired = scene.subject.allocations() - count >= n;
-        const std::string place = fmt::format("{}, allocation {} failing", what, n);
+        const auto place = [&] { return fmt::format("{}, allocation {} failing", what, n); };
         if (!fired) {
-            checks.equal(fmt::format("{} in the end", what), code, "");
+            checks.equal([&] { return fmt::format("{} in the end", what); }, code, "");
             return;
         }
         checks.tested();
         checks.equal(place, code, "AllocationFailed");
-        checks.that(place + ": what was there before", look() == before, "changed", "unchanged");
+        checks.that([&] { return place() + ": what was there before"; }, look() == before, "changed",
+                    "unchanged");
     }
     if (!checks.failed()) checks.fail(std::string(what), "never succeeds", "success", "64 allocations");
 }

@@ -77,20 +77,21 @@ class Historian {
 
     // A cache that may have moved has all its former rows, unless it was emptied; any other has not moved.
     void look_again(const CacheTrack& track, const CacheImage& before, bool moved) {
-        const std::string place = player_.last().place();
+        const auto place = [&] { return player_.last().place(); };
         const bool refused = player_.last().refused() || player_.last().idle;
         if (!moved || refused) {
-            unchanged(scene_.checks, scene_.subject, place + ": a cache that must not move", *track.cache,
-                      before);
+            unchanged(
+                scene_.checks, scene_.subject, [&] { return place() + ": a cache that must not move"; },
+                *track.cache, before);
             return;
         }
         const std::uint64_t now = track.rows.size();
         if (now < before.length || before.length == 0) return;
         const std::uint64_t lanes = track.batch * track.bound->geometry.kv_heads;
         const std::uint64_t d = track.bound->geometry.head_width;
-        scene_.checks.bits(place + ": keys that were there",
+        scene_.checks.bits([&] { return place() + ": keys that were there"; },
                            rows_of(track.cache->live_keys(), lanes, now, d, 0, before.length), before.keys);
-        scene_.checks.bits(place + ": values that were there",
+        scene_.checks.bits([&] { return place() + ": values that were there"; },
                            rows_of(track.cache->live_values(), lanes, now, d, 0, before.length),
                            before.values);
     }
@@ -111,14 +112,16 @@ class Historian {
         if (!call_badly(scene_, *player_.layer().layer, *track.cache, bad, row)) return;
         track.workspace_uncertain = track.workspace_uncertain || bad >= BadCall::nan_input;
         for (const auto& [other, image] : before) {
-            unchanged(scene_.checks, scene_.subject, fmt::format("{}: a cache", to_text(bad)), *other->cache,
-                      image);
+            unchanged(
+                scene_.checks, scene_.subject, [&] { return fmt::format("{}: a cache", to_text(bad)); },
+                *other->cache, image);
         }
     }
 
-    void compare(const CacheTrack& track, const std::string& place) {
+    void compare(const CacheTrack& track, Text place) {
         Checks& checks = scene_.checks;
-        if (!checks.equal(place + ": length", track.cache->length(), track.rows.size())) return;
+        if (!checks.equal([&] { return place() + ": length"; }, track.cache->length(), track.rows.size()))
+            return;
         if (track.rows.empty()) return;
         Layer* layer = track.bound->layer.get();
         std::unique_ptr<Layer> anew;
@@ -126,26 +129,28 @@ class Historian {
             LayerSpec spec = spec_of(track.bound->geometry);
             spec.weights = track.weights;
             auto made = scene_.subject.make_layer(spec);
-            if (!checks.equal(place + ": its layer anew", code_of(made), "")) return;
+            if (!checks.equal([&] { return place() + ": its layer anew"; }, code_of(made), "")) return;
             anew = std::move(*made);
             layer = anew.get();
         }
         const auto fresh = layer->make_cache(track.batch, scene_.one.capacity, scene_.one.rope.first);
-        if (!checks.equal(place + ": a fresh cache", code_of(fresh), "")) return;
+        if (!checks.equal([&] { return place() + ": a fresh cache"; }, code_of(fresh), "")) return;
         for (std::size_t t = 0; t < track.rows.size(); ++t) {
             const Answer answer =
                 append(*layer, **fresh,
                        {.shape = {track.batch, 1, track.bound->geometry.width}, .values = track.rows[t]});
-            if (!checks.equal(fmt::format("{}: row {} anew", place, t), answer.code, "")) return;
+            if (!checks.equal([&] { return fmt::format("{}: row {} anew", place(), t); }, answer.code, ""))
+                return;
             checks.tested();
-            checks.bits(fmt::format("{}: answer {}", place, t), track.answers[t], answer.y);
+            checks.bits([&] { return fmt::format("{}: answer {}", place(), t); }, track.answers[t], answer.y);
         }
-        checks.bits(place + ": keys", track.cache->live_keys(), (*fresh)->live_keys());
-        checks.bits(place + ": values", track.cache->live_values(), (*fresh)->live_values());
+        checks.bits([&] { return place() + ": keys"; }, track.cache->live_keys(), (*fresh)->live_keys());
+        checks.bits([&] { return place() + ": values"; }, track.cache->live_values(),
+                    (*fresh)->live_values());
         if (depth_ == HistoryDepth::thorough && !checks.failed()) ask_the_oracle(track, place);
     }
 
-    void ask_the_oracle(const CacheTrack& track, const std::string& place) {
+    void ask_the_oracle(const CacheTrack& track, Text place) {
         const cases::Case geometry = track.geometry();
         const std::uint64_t rows = track.rows.size();
         // The last row alone: every row was the last of some history.
@@ -161,7 +166,7 @@ class Historian {
         options.rows = {.first = rows - 1, .count = 1};
         options.keys = options.values = false;
         if (const auto judgement = judged(scene_.checks, problem, options)) {
-            inside(scene_.checks, place + ": y", judgement->y, track.answers.back());
+            inside(scene_.checks, [&] { return place() + ": y"; }, judgement->y, track.answers.back());
         }
     }
 

@@ -14,15 +14,17 @@ namespace attest::properties::law {
 
 namespace {
 
-bool compare(Player& player, const CacheTrack& track, std::string_view place) {
+bool compare(Player& player, const CacheTrack& track, Text place) {
     Scene& scene = player.scene();
     const Array prefix = player.prefix(track);
     const Input x = {.shape = {track.batch, track.rows.size(), track.bound->geometry.width},
                      .values = prefix};
     const Outcome<Array> full = track.bound->layer->forward(x, scene.one.rope.first);
-    if (!scene.checks.equal(fmt::format("{}: the full prefix", place), code_of(full), "")) return false;
+    if (!scene.checks.equal([&] { return fmt::format("{}: the full prefix", place()); }, code_of(full), ""))
+        return false;
     scene.checks.tested();
-    return scene.checks.bits(fmt::format("{}: cached rows", place), player.answers(track), *full);
+    return scene.checks.bits([&] { return fmt::format("{}: cached rows", place()); }, player.answers(track),
+                             *full);
 }
 
 // A row whose numbers are refused by the cache is refused by the full prefix, with the same code.
@@ -37,7 +39,7 @@ bool compare_refusal(Player& player, const CacheTrack& track) {
                      .values = prefix};
     const Outcome<Array> full = track.bound->layer->forward(x, scene.one.rope.first);
     scene.checks.tested();
-    return scene.checks.equal(event.place() + ": the full prefix", code_of(full), event.code);
+    return scene.checks.equal([&] { return event.place() + ": the full prefix"; }, code_of(full), event.code);
 }
 
 }  // namespace
@@ -59,9 +61,9 @@ Verdict cached_equals_full_prefix(const cases::Case& one, Subject& subject) {
             continue;
         }
         // All caches that moved are compared at the end; here as long as it is cheap.
-        spent += multiply_adds(track->geometry(), track->rows.size());
+        spent += multiply_adds(track->bound->geometry, track->batch, track->rows.size());
         if (spent < kSubjectWork / 2 && !track->rows.empty() &&
-            !compare(player, *track, player.last().place())) {
+            !compare(player, *track, [&] { return player.last().place(); })) {
             break;
         }
     }

@@ -83,11 +83,12 @@ class Stack {
         const std::vector<Pending> all = pending(spoilt, how);
         const Outcome<void> done = scene_.subject.commit_all(all);
         scene_.checks.tested();
-        const std::string place = fmt::format("ticket {} of {} stale", spoilt, kCaches);
+        const auto place = [&] { return fmt::format("ticket {} of {} stale", spoilt, kCaches); };
         as_predicted(scene_.checks, scene_.subject, place, code_of(done), {"StaleTicket"});
         for (std::size_t i = 0; i < kCaches; ++i) {
-            unchanged(scene_.checks, scene_.subject, fmt::format("{}: cache {}", place, i), *caches_[i],
-                      before[i]);
+            unchanged(
+                scene_.checks, scene_.subject, [&] { return fmt::format("{}: cache {}", place(), i); },
+                *caches_[i], before[i]);
         }
     }
 
@@ -105,10 +106,12 @@ class Stack {
                 scene_.make_cache(layer_, scene_.one.batch, scene_.one.capacity);
             const Array row = row_of(i);
             append(layer_, *plain, scene_.input(row, 1));
-            const std::string place = fmt::format("cache {} committed", i);
-            scene_.checks.equal(place + ": length", caches_[i]->length(), 1);
-            scene_.checks.bits(place + ": keys", caches_[i]->live_keys(), plain->live_keys());
-            scene_.checks.bits(place + ": values", caches_[i]->live_values(), plain->live_values());
+            const auto place = [&] { return fmt::format("cache {} committed", i); };
+            scene_.checks.equal([&] { return place() + ": length"; }, caches_[i]->length(), 1);
+            scene_.checks.bits([&] { return place() + ": keys"; }, caches_[i]->live_keys(),
+                               plain->live_keys());
+            scene_.checks.bits([&] { return place() + ": values"; }, caches_[i]->live_values(),
+                               plain->live_values());
         }
     }
 

@@ -43,7 +43,7 @@ bool passes_oracle(double got, double want, double allowed) {
 }
 
 // All comparators must say `right`.
-void all_say(Checks& checks, std::string_view place, double got, double want, double allowed, bool right) {
+void all_say(Checks& checks, Text place, double got, double want, double allowed, bool right) {
     const std::string_view wanted = right ? "right" : "wrong";
     checks.that(place, within(got, want, allowed) == right, "another answer of within", wanted);
     checks.that(place, passes_checks(got, want, allowed) == right, "another answer of Checks", wanted);

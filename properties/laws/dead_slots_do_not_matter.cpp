@@ -32,7 +32,7 @@ double narrow_poison(cases::KvStorage storage, double poison) {
 }
 
 // What lies beyond the length still is the poison.
-void still_poisoned(Scene& scene, const Cache& cache, double poison, std::string_view place) {
+void still_poisoned(Scene& scene, const Cache& cache, double poison, Text place) {
     if (!scene.subject.can(Capability::storage)) return;
     const Storage storage = cache.storage();
     const std::uint64_t d = scene.one.head_width;
@@ -41,9 +41,9 @@ void still_poisoned(Scene& scene, const Cache& cache, double poison, std::string
     const Array want(lanes * dead * d, scene.one.storage == cases::KvStorage::computing
                                            ? poison
                                            : narrow_poison(scene.one.storage, poison));
-    scene.checks.bits(fmt::format("{}: dead keys", place),
+    scene.checks.bits([&] { return fmt::format("{}: dead keys", place()); },
                       rows_of(storage.keys, lanes, cache.capacity(), d, cache.length(), dead), want);
-    scene.checks.bits(fmt::format("{}: dead values", place),
+    scene.checks.bits([&] { return fmt::format("{}: dead values", place()); },
                       rows_of(storage.values, lanes, cache.capacity(), d, cache.length(), dead), want);
 }
 
@@ -60,12 +60,12 @@ void beside_a_clean_cache(Scene& scene, double poison, std::uint64_t rows) {
         const Input x = scene.input(values, count);
         const Answer want = pair ? prefill(*scene.layer, *clean, x) : append(*scene.layer, *clean, x);
         const Answer got = pair ? prefill(*scene.layer, *dirty, x) : append(*scene.layer, *dirty, x);
-        const std::string place = fmt::format("row {} above {}", t, number_text(poison));
+        const auto place = [&] { return fmt::format("row {} above {}", t, number_text(poison)); };
         checks.tested();
-        checks.equal(place + ": refusal", got.code, want.code);
-        checks.bits(place + ": answer", got.y, want.y);
-        checks.bits(place + ": keys", dirty->live_keys(), clean->live_keys());
-        checks.bits(place + ": values", dirty->live_values(), clean->live_values());
+        checks.equal([&] { return place() + ": refusal"; }, got.code, want.code);
+        checks.bits([&] { return place() + ": answer"; }, got.y, want.y);
+        checks.bits([&] { return place() + ": keys"; }, dirty->live_keys(), clean->live_keys());
+        checks.bits([&] { return place() + ": values"; }, dirty->live_values(), clean->live_values());
         still_poisoned(scene, *dirty, poison, place);
         if (want.refused()) return;
         t += count;

@@ -27,10 +27,10 @@ Array repeated(const Scene& scene, std::uint64_t rows, std::uint64_t batch) {
 }
 
 // Every sequence of `numbers` [batch, …] is the first one.
-void all_equal(Checks& checks, const std::string& place, const Array& numbers, std::uint64_t batch) {
+void all_equal(Checks& checks, Text place, const Array& numbers, std::uint64_t batch) {
     const std::size_t size = numbers.size() / batch;
     for (std::uint64_t b = 1; b < batch; ++b) {
-        checks.bits(fmt::format("{}: sequence {} and the first", place, b),
+        checks.bits([&] { return fmt::format("{}: sequence {} and the first", place(), b); },
                     std::span(numbers).subspan(b * size, size), std::span(numbers).first(size));
     }
 }
@@ -48,14 +48,14 @@ void run_copies(Scene& scene, std::uint64_t rows, std::uint64_t batch, std::uint
             chunk == 1 ? append(*scene.layer, *cache, input) : prefill(*scene.layer, *cache, input);
         // Whether numbers stay finite is another law's business.
         if (answer.refused()) return;
-        const std::string place = fmt::format("{} copies, row {} in chunks of {}", batch, t, chunk);
+        const auto place = [&] { return fmt::format("{} copies, row {} in chunks of {}", batch, t, chunk); };
         checks.tested();
         all_equal(checks, place, answer.y, batch);
         t += count;
     }
-    const std::string place = fmt::format("{} copies in chunks of {}", batch, chunk);
-    all_equal(checks, place + ": keys", cache->live_keys(), batch);
-    all_equal(checks, place + ": values", cache->live_values(), batch);
+    const auto place = [&] { return fmt::format("{} copies in chunks of {}", batch, chunk); };
+    all_equal(checks, [&] { return place() + ": keys"; }, cache->live_keys(), batch);
+    all_equal(checks, [&] { return place() + ": values"; }, cache->live_values(), batch);
 }
 
 }  // namespace

@@ -75,8 +75,9 @@ Verdict equal_values_come_back(const cases::Case& one, Subject& subject) {
         const std::uint64_t feature = picked_feature(layer, shift, i % geometry.width);
         const std::uint64_t kv_head = feature / d / (one.heads / one.kv_heads);
         const double want = value_of(scene, kv_head * d + feature % d);
-        const std::string place =
-            fmt::format("y[{}], feature {} of {} keys", i, feature, 1 + i / geometry.width % rows);
+        const auto place = [&] {
+            return fmt::format("y[{}], feature {} of {} keys", i, feature, 1 + i / geometry.width % rows);
+        };
         if (subject.can(Capability::arithmetic) && is_power_of_two(want)) {
             checks.tested();
             checks.bits(place, got.y[i], want);

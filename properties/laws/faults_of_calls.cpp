@@ -102,9 +102,9 @@ class Calls {
         }
         if (has(Fault::revision)) update_weights(*owner);
 
-        std::vector<std::uint64_t> shape = {geometry_.batch + (has(Fault::batch) ? 1 : 0),
-                                            has(Fault::tokens) ? std::uint64_t{2} : std::uint64_t{1},
-                                            geometry_.width + (has(Fault::width) ? 1 : 0)};
+        Lengths shape = {geometry_.batch + (has(Fault::batch) ? 1 : 0),
+                         has(Fault::tokens) ? std::uint64_t{2} : std::uint64_t{1},
+                         geometry_.width + (has(Fault::width) ? 1 : 0)};
         Array values(shape[0] * shape[1] * shape[2], 0.0);
         if (has(Fault::rank)) shape.push_back(1);
         if (has(Fault::input)) values.back() = std::numeric_limits<double>::quiet_NaN();
@@ -120,10 +120,13 @@ class Calls {
         const CacheImage before = image_of(scene_.subject, **cache);
         const Outcome<void> done = layer_.append(**cache, {.shape = shape, .values = values}, y);
 
-        std::string place = "a row with";
-        for (const Fault fault : faults) {
-            place += fmt::format(" {}", kCodes[static_cast<std::size_t>(fault)]);
-        }
+        const auto place = [&] {
+            std::string text = "a row with";
+            for (const Fault fault : faults) {
+                text += fmt::format(" {}", kCodes[static_cast<std::size_t>(fault)]);
+            }
+            return text;
+        };
         scene_.checks.tested();
         as_predicted(scene_.checks, scene_.subject, place, code_of(done),
                      {kCodes[static_cast<std::size_t>(faults.front())]});
@@ -180,8 +183,7 @@ class Calls {
         // The owner may have another geometry; its width tells the other side of each weight.
         const std::uint64_t width = width_of(layer);
         const std::uint64_t outputs = values.size() / width;
-        const std::vector<std::uint64_t> shape = which == 3 ? std::vector<std::uint64_t>{width, outputs}
-                                                            : std::vector<std::uint64_t>{outputs, width};
+        const Lengths shape = which == 3 ? Lengths{width, outputs} : Lengths{outputs, width};
         const Outcome<void> done = layer.update(which, {.shape = shape, .values = values});
         scene_.checks.equal("an update between", code_of(done), "");
     }

@@ -66,13 +66,16 @@ void make_layers(Scene& scene, const cases::Case& geometry, std::span<const Chan
         const std::uint64_t keys = changed.kv_heads * changed.head_width;
         spec.weights = {zeros(queries, changed.width), zeros(keys, changed.width), zeros(keys, changed.width),
                         zeros(queries, changed.width)};
-        std::string place = "a layer with";
-        for (const Change& change : chosen) {
-            place += fmt::format(" {}", change.code);
-        }
+        const auto place = [&] {
+            std::string text = "a layer with";
+            for (const Change& change : chosen) {
+                text += fmt::format(" {}", change.code);
+            }
+            return text;
+        };
         scene.checks.tested();
         if (scene.subject.can(Capability::seeded_geometry)) {
-            as_predicted(scene.checks, scene.subject, place + ", seeded",
+            as_predicted(scene.checks, scene.subject, [&] { return place() + ", seeded"; },
                          code_of(scene.subject.make_seeded_layer(spec, 1)), {chosen.front().code});
         }
         as_predicted(scene.checks, scene.subject, place, code_of(scene.subject.make_layer(spec)),
@@ -114,10 +117,12 @@ void making_faults(Scene& scene) {
         {"ElementCountOverflow", kHuge, 1, 0},
     }};
     for (const CacheCall& call : calls) {
-        as_predicted(
-            scene.checks, scene.subject,
-            fmt::format("a cache of batch {}, capacity {}, first {}", call.batch, call.capacity, call.first),
-            code_of((*layer)->make_cache(call.batch, call.capacity, call.first)), {call.code});
+        as_predicted(scene.checks, scene.subject,
+                     [&] {
+                         return fmt::format("a cache of batch {}, capacity {}, first {}", call.batch,
+                                            call.capacity, call.first);
+                     },
+                     code_of((*layer)->make_cache(call.batch, call.capacity, call.first)), {call.code});
     }
 }
 
@@ -132,7 +137,7 @@ void full_prefix_faults(Scene& scene) {
     const std::uint64_t too_many = geometry.rope.positions + 1;
     struct Call {
         std::string_view code;
-        std::vector<std::uint64_t> shape;
+        Lengths shape;
         std::uint64_t first;
     };
     const std::array<Call, 11> calls = {{
@@ -151,10 +156,13 @@ void full_prefix_faults(Scene& scene) {
     // One NaN stands for every element, so that each of these calls is wrong in its numbers as well.
     const std::array<double, 1> nan = {std::numeric_limits<double>::quiet_NaN()};
     for (const Call& call : calls) {
-        std::string place = "a full prefix of shape";
-        for (const std::uint64_t length : call.shape) {
-            place += fmt::format(" {}", length);
-        }
+        const auto place = [&] {
+            std::string text = "a full prefix of shape";
+            for (const std::uint64_t length : call.shape) {
+                text += fmt::format(" {}", length);
+            }
+            return text;
+        };
         as_predicted(scene.checks, scene.subject, place,
                      code_of((*layer)->forward({.shape = call.shape, .values = nan}, call.first)),
                      {call.code});

@@ -53,19 +53,19 @@ Verdict future_does_not_matter(const cases::Case& one, Subject& subject) {
         checks.tested();
         if (!checks.equal("a shorter prefix", code_of(cut), "")) break;
         const Array first_rows = rows_of(*want, one.batch, rows, one.width, 0, kept);
-        checks.bits(fmt::format("{} of {} rows", kept, rows), first_rows, *cut);
+        checks.bits([&] { return fmt::format("{} of {} rows", kept, rows); }, first_rows, *cut);
         for (unsigned way = 0; way < 3 && !checks.failed(); ++way) {
             const Array other = other_future(scene, rows, kept, way);
             const Outcome<Array> changed = scene.layer->forward(scene.input(other, rows), one.rope.first);
             // Another future may overflow; then there is no answer to compare.
             if (!changed) continue;
-            checks.bits(fmt::format("another future from row {}", kept),
+            checks.bits([&] { return fmt::format("another future from row {}", kept); },
                         rows_of(*changed, one.batch, rows, one.width, 0, kept), first_rows);
             if (!subject.can(Capability::prefill)) continue;
             cache->reset();
             const Answer chunk = prefill(*scene.layer, *cache, scene.input(other, rows));
             if (!checks.equal("prefill of another future", chunk.code, "")) break;
-            checks.bits(fmt::format("prefill with another future from row {}", kept),
+            checks.bits([&] { return fmt::format("prefill with another future from row {}", kept); },
                         rows_of(chunk.y, one.batch, rows, one.width, 0, kept), first_rows);
         }
     }

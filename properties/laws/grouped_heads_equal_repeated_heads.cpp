@@ -63,7 +63,7 @@ Verdict grouped_heads_equal_repeated_heads(const cases::Case& one, Subject& subj
         for (std::uint64_t h = 0; h < one.heads && !checks.failed(); ++h) {
             const std::span<const double> narrow =
                 std::span(got.keys).subspan((b * one.kv_heads + h / group) * lane, lane);
-            checks.bits(fmt::format("keys of head {}", h), narrow,
+            checks.bits([&] { return fmt::format("keys of head {}", h); }, narrow,
                         std::span(want.keys).subspan((b * one.heads + h) * lane, lane));
         }
     }

@@ -4,6 +4,9 @@
 // Kills what both sides of a bit law share: narrow angles (B01), a base ignored (B05), a wrong scale (B11),
 // exchanged axes (B14), a wrong rotation width (B16), head groups (B22), pair conventions (B23), a maximum
 // not subtracted (B24), the newest key dropped (B27).
+//
+// Stays although others see its bugs as well: it alone compares every answer, key and value with the exact
+// one, where the others that ask the oracle look at weights, hulls or single relations.
 
 #include "oracle.hpp"
 #include "support.hpp"

@@ -53,14 +53,14 @@ std::optional<reference::LayerJudgement> judged(Checks& checks, const Problem& p
     return std::move(*judgement);
 }
 
-std::uint64_t inside(Checks& checks, std::string_view place, const reference::Judged& want,
-                     std::span<const double> got) {
-    if (!checks.equal(fmt::format("{}: elements", place), got.size(), want.exact.size())) return 0;
+std::uint64_t inside(Checks& checks, Text place, const reference::Judged& want, std::span<const double> got) {
+    if (!checks.equal([&] { return fmt::format("{}: elements", place()); }, got.size(), want.exact.size()))
+        return 0;
     const reference::Comparison comparison = reference::compare(want, got);
     checks.count(comparison.compared);
     if (comparison.wrong > 0) {
         const reference::Finding& wrong = comparison.first_wrong;
-        checks.fail(fmt::format("{}{}", place, reference::place_text(wrong.place)), number_text(wrong.got),
+        checks.fail(fmt::format("{}{}", place(), reference::place_text(wrong.place)), number_text(wrong.got),
                     number_text(wrong.want),
                     fmt::format("{:.6g} (error {:.6g}, {} elements wrong)", wrong.allowed, wrong.error,
                                 comparison.wrong));
@@ -69,8 +69,8 @@ std::uint64_t inside(Checks& checks, std::string_view place, const reference::Ju
     const std::uint64_t compared = comparison.compared - comparison.unproved;
     if (compared > 0 && comparison.worst.ratio > 0) {
         const reference::Finding& worst = comparison.worst;
-        checks.inside(fmt::format("{}{}", place, reference::place_text(worst.place)), worst.got, worst.want,
-                      worst.error, worst.allowed);
+        checks.inside([&] { return fmt::format("{}{}", place(), reference::place_text(worst.place)); },
+                      worst.got, worst.want, worst.error, worst.allowed);
     }
     return compared;
 }

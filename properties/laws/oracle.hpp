@@ -34,8 +34,7 @@ std::optional<reference::LayerJudgement> judged(Checks& checks, const Problem& p
 
 // inside compares an answer with its bound. Elements without a bound (an overflow may happen on the way) are
 // not compared, only required to be finite; how many were compared comes back.
-std::uint64_t inside(Checks& checks, std::string_view place, const reference::Judged& want,
-                     std::span<const double> got);
+std::uint64_t inside(Checks& checks, Text place, const reference::Judged& want, std::span<const double> got);
 
 // note_blindness shows the bound a bank of wrong answers and notes which of them it would have passed.
 void note_blindness(Checks& checks, const Problem& problem, const reference::LayerJudgement& judgement,

@@ -72,8 +72,9 @@ void compare_row(Scene& scene, const Evidence& step, const Array& values, std::u
                 const double want = std::clamp(got, least, most);
                 const double error = std::isfinite(got) ? std::abs(got - want) : got;
                 const double allowed = allowance(std::max(std::abs(least), std::abs(most)), keys, format);
-                scene.checks.inside(fmt::format("batch {} head {} feature {} over {} keys", b, h, f, keys),
-                                    got, want, error, allowed);
+                scene.checks.inside(
+                    [&] { return fmt::format("batch {} head {} feature {} over {} keys", b, h, f, keys); },
+                    got, want, error, allowed);
             }
         }
     }
@@ -93,8 +94,9 @@ Verdict output_inside_value_hull(const cases::Case& one, Subject& subject) {
     for (std::uint64_t t = 0; t < rows && !checks.failed(); ++t) {
         const Array row = scene.x_rows(t, 1);
         const Outcome<Evidence> step = scene.layer->append_with_evidence(*cache, scene.input(row, 1));
-        as_predicted(checks, subject, fmt::format("row {}", t), code_of(step),
-                     predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
+        as_predicted(
+            checks, subject, [&] { return fmt::format("row {}", t); }, code_of(step),
+            predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
         if (!step) break;
         checks.equal("head outputs", step->head_outputs.size(), one.batch * one.heads * one.head_width);
         checks.tested();

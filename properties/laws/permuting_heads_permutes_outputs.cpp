@@ -103,7 +103,7 @@ Verdict permuting_heads_permutes_outputs(const cases::Case& one, Subject& subjec
             return vacuous("the rows are refused", checks.counters());
         }
         checks.tested();
-        checks.bits(fmt::format("answers from feature {}", shift), got.y, want.y);
+        checks.bits([&] { return fmt::format("answers from feature {}", shift); }, got.y, want.y);
         checks.bits("keys", got.keys, in_order(want.keys, one.batch, order.kv_heads, rows * d));
         checks.bits("values", got.values, in_order(want.values, one.batch, order.kv_heads, rows * d));
         if (checks.failed()) break;

@@ -42,8 +42,9 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
         auto cache = scene.layer->make_cache(one.batch, one.capacity, firsts[i]);
         if (!checks.equal("a cache at another place", code_of(cache), "")) return checks.verdict();
         runs[i] = run_rows(scene, *scene.layer, **cache, 0, rows);
-        as_predicted(checks, subject, fmt::format("rows from position {}", firsts[i]), runs[i].code,
-                     predict_rows_one_by_one(placed, scene.weights, x, one.batch, rows));
+        as_predicted(
+            checks, subject, [&] { return fmt::format("rows from position {}", firsts[i]); }, runs[i].code,
+            predict_rows_one_by_one(placed, scene.weights, x, one.batch, rows));
         if (checks.failed()) return checks.verdict();
         if (!runs[i].code.empty()) return vacuous("a row is refused", checks.counters());
         const Problem problem = {.geometry = placed,
@@ -58,8 +59,9 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
         if (!judgements[i]) return checks.verdict();
     }
     checks.bits("values", runs[0].values, runs[1].values);
-    const std::string place = fmt::format("from positions {} and {}", firsts[0], firsts[1]);
-    if (!checks.equal(place + ": answers", runs[0].y.size(), runs[1].y.size())) return checks.verdict();
+    const auto place = [&] { return fmt::format("from positions {} and {}", firsts[0], firsts[1]); };
+    if (!checks.equal([&] { return place() + ": answers"; }, runs[0].y.size(), runs[1].y.size()))
+        return checks.verdict();
     for (std::size_t i = 0; i < runs[0].y.size() && !checks.failed(); ++i) {
         const double allowed = judgements[0]->y.allowed[i] + judgements[1]->y.allowed[i];
         if (!std::isfinite(allowed)) continue;
@@ -68,8 +70,8 @@ Verdict positions_are_relative(const cases::Case& one, Subject& subject) {
         // up keeps the comparison on the strict side.
         const double error = std::nextafter(std::abs(runs[0].y[i] - runs[1].y[i]), HUGE_VAL);
         const bool same = same_bits(runs[0].y[i], runs[1].y[i]);
-        checks.inside(fmt::format("{}: y[{}]", place, i), runs[0].y[i], runs[1].y[i], same ? 0 : error,
-                      allowed);
+        checks.inside([&] { return fmt::format("{}: y[{}]", place(), i); }, runs[0].y[i], runs[1].y[i],
+                      same ? 0 : error, allowed);
     }
     return checks.verdict("no answer has a bound");
 }

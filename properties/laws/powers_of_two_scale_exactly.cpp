@@ -75,7 +75,8 @@ std::optional<Run> watched_run(Scene& scene, std::uint64_t rows) {
     for (std::uint64_t t = 0; t < rows && inside; ++t) {
         const Array row = scene.x_rows(t, 1);
         const Outcome<Evidence> step = scene.layer->append_with_evidence(*cache, scene.input(row, 1));
-        if (!scene.checks.equal(fmt::format("row {}", t), code_of(step), "")) return std::nullopt;
+        if (!scene.checks.equal([&] { return fmt::format("row {}", t); }, code_of(step), ""))
+            return std::nullopt;
         inside = between(step->projected_queries, floors.numbers) &&
                  between(step->projected_keys, floors.numbers) &&
                  between(step->rotated_queries, floors.numbers) &&
@@ -114,21 +115,21 @@ void compare(Scene& scene, const Trial& trial, int k, const Run& plain, std::uin
     }
     const Array x = scaled(scene.x_rows(0, rows), k * trial.x);
     const auto layer = scene.subject.make_layer(spec);
-    if (!checks.equal(fmt::format("{}: the layer", trial.what), code_of(layer), "")) return;
+    if (!checks.equal([&] { return fmt::format("{}: the layer", trial.what); }, code_of(layer), "")) return;
     const std::unique_ptr<Cache> cache = scene.make_cache(**layer, scene.one.batch, scene.one.capacity);
     for (std::uint64_t t = 0; t < rows && cache != nullptr; ++t) {
         const Array row = rows_of(x, scene.one.batch, rows, scene.one.width, t, 1);
         const Answer answer = append(**layer, *cache, scene.input(row, 1));
-        const std::string place = fmt::format("{} times 2^{}: row {}", trial.what, k, t);
+        const auto place = [&] { return fmt::format("{} times 2^{}: row {}", trial.what, k, t); };
         if (!checks.equal(place, answer.code, "")) return;
         checks.tested();
         checks.bits(place, answer.y,
                     scaled(rows_of(plain.y, scene.one.batch, rows, scene.one.width, t, 1), k * trial.y));
     }
     if (cache == nullptr || checks.failed()) return;
-    checks.bits(fmt::format("{} times 2^{}: keys", trial.what, k), cache->live_keys(),
+    checks.bits([&] { return fmt::format("{} times 2^{}: keys", trial.what, k); }, cache->live_keys(),
                 scaled(plain.keys, k * trial.keys));
-    checks.bits(fmt::format("{} times 2^{}: values", trial.what, k), cache->live_values(),
+    checks.bits([&] { return fmt::format("{} times 2^{}: values", trial.what, k); }, cache->live_values(),
                 scaled(plain.values, k * trial.values));
 }
 

@@ -80,10 +80,13 @@ Verdict prefill_in_any_chunks_is_the_same(const cases::Case& one, Subject& subje
         cache->reset();
         through_append = !through_append;
         const Run got = run_chunks(scene, *scene.layer, *cache, chunks, through_append);
-        std::string place = "chunks";
-        for (const std::uint64_t chunk : chunks) {
-            place += fmt::format(" {}", chunk);
-        }
+        const auto place = [&] {
+            std::string text = "chunks";
+            for (const std::uint64_t chunk : chunks) {
+                text += fmt::format(" {}", chunk);
+            }
+            return text;
+        };
         checks.tested();
         same_run(checks, place, got, want);
     }

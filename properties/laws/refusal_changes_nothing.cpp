@@ -23,6 +23,11 @@ struct World {
     std::array<std::uint64_t, 4> revisions = {};
 };
 
+std::array<std::uint64_t, 4> revisions_of(Player& player) {
+    const bool known = player.scene().subject.can(Capability::identity);
+    return known ? player.layer().layer->revisions() : std::array<std::uint64_t, 4>{};
+}
+
 World world_of(Player& player) {
     World world;
     const Subject& subject = player.scene().subject;
@@ -30,24 +35,28 @@ World world_of(Player& player) {
         world.caches.push_back(track == nullptr ? CacheImage() : image_of(subject, *track->cache));
     }
     world.weights = player.layer().layer->weights();
-    if (subject.can(Capability::identity)) world.revisions = player.layer().layer->revisions();
+    world.revisions = revisions_of(player);
     return world;
 }
 
-void compare(Player& player, const World& before, std::string_view place) {
+void compare(Player& player, const World& before, Text place) {
     Checks& checks = player.scene().checks;
     checks.tested();
     for (std::size_t i = 0; i < player.caches().size() && i < before.caches.size(); ++i) {
         const CacheTrack* track = player.caches()[i].get();
         if (track != nullptr) {
-            unchanged(checks, player.scene().subject, fmt::format("{}: cache {}", place, i), *track->cache,
-                      before.caches[i]);
+            unchanged(
+                checks, player.scene().subject, [&] { return fmt::format("{}: cache {}", place(), i); },
+                *track->cache, before.caches[i]);
         }
     }
-    const World now = world_of(player);
+    const Layer& layer = *player.layer().layer;
+    const std::array<Array, 4> weights = layer.weights();
+    const std::array<std::uint64_t, 4> revisions = revisions_of(player);
     for (std::size_t i = 0; i < 4; ++i) {
-        checks.bits(fmt::format("{}: weight {}", place, i), now.weights[i], before.weights[i]);
-        checks.equal(fmt::format("{}: revision {}", place, i), now.revisions[i], before.revisions[i]);
+        checks.bits([&] { return fmt::format("{}: weight {}", place(), i); }, weights[i], before.weights[i]);
+        checks.equal([&] { return fmt::format("{}: revision {}", place(), i); }, revisions[i],
+                     before.revisions[i]);
     }
 }
 
@@ -61,11 +70,12 @@ void call_badly_in_every_way(Player& player) {
     }
     const Array row = player.x_row(track, 0);
     if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); })) return;
+    // One world for all: each call is seen to have left it before the next is made.
+    const World before = world_of(player);
     for (std::uint64_t kind = 0; kind < kBadCalls && !scene.checks.failed(); ++kind) {
         // The overflow is built for the weights of the case, which an update replaces.
         const BadCall bad = static_cast<BadCall>(kind);
         if (bad == BadCall::overflow && track.updates != std::array<std::uint64_t, 4>{}) continue;
-        const World before = world_of(player);
         if (call_badly(scene, *player.layer().layer, *track.cache, bad, row)) {
             compare(player, before, to_text(bad));
         }
@@ -79,15 +89,15 @@ void update_badly(Player& player) {
     LayerTrack& layer = player.layer();
     constexpr std::array tensors = {cases::Tensor::wq, cases::Tensor::wk, cases::Tensor::wv,
                                     cases::Tensor::wo};
+    const World before = world_of(player);
     for (std::size_t i = 0; i < 4 && !scene.checks.failed(); ++i) {
         const auto shape = cases::shape_of(layer.geometry, tensors[i]);
         Array values(layer.nodes->weights[i].size(), 0.5);
         if (!shape || values.empty()) return;
         values.back() = std::numeric_limits<double>::quiet_NaN();
-        const World before = world_of(player);
         const Outcome<void> done =
             layer.layer->update(i, {.shape = {shape->sizes[0], shape->sizes[1]}, .values = values});
-        const std::string place = fmt::format("an update of weight {} whose last number is NaN", i);
+        const auto place = [&] { return fmt::format("an update of weight {} whose last number is NaN", i); };
         as_predicted(scene.checks, scene.subject, place, code_of(done), {"NonFiniteUpdate"});
         compare(player, before, place);
     }
@@ -131,10 +141,10 @@ Verdict refusal_changes_nothing(const cases::Case& one, Subject& subject) {
         if (!player.next()) break;
         const Event& event = player.last();
         if (event.idle || !event.refused() || layer != &player.layer()) continue;
-        compare(player, before, event.place());
+        compare(player, before, [&] { return event.place(); });
         for (const double value : event.y) {
-            checks.that(event.place() + ": the answer's storage", same_bits(value, kUntouched),
-                        number_text(value), "untouched");
+            checks.that([&] { return event.place() + ": the answer's storage"; },
+                        same_bits(value, kUntouched), [&] { return number_text(value); }, "untouched");
         }
     }
     if (!checks.failed() && !player.stopped()) call_badly_in_every_way(player);

@@ -49,17 +49,19 @@ void pick_features(Remade& layer, std::uint64_t shift) {
     }
 }
 
-Run run(Scene& scene, const Remade& layer, std::string_view place) {
+Run run(Scene& scene, const Remade& layer, Text place) {
     const cases::Case& geometry = layer.geometry;
     Run run;
     LayerSpec spec = spec_of(geometry);
     spec.weights = layer.weights;
     const Outcome<std::unique_ptr<Layer>> made = scene.subject.make_layer(spec);
     run.code = code_of(made);
-    if (!scene.checks.equal(fmt::format("{}: making the layer", place), run.code, "")) return run;
+    if (!scene.checks.equal([&] { return fmt::format("{}: making the layer", place()); }, run.code, ""))
+        return run;
     const auto cache = (*made)->make_cache(geometry.batch, geometry.capacity, geometry.rope.first);
     run.code = code_of(cache);
-    if (!scene.checks.equal(fmt::format("{}: making the cache", place), run.code, "")) return run;
+    if (!scene.checks.equal([&] { return fmt::format("{}: making the cache", place()); }, run.code, ""))
+        return run;
     std::vector<Array> answers;
     for (std::uint64_t t = 0; t < layer.rows && run.code.empty(); ++t) {
         const Array row = rows_of(layer.x, geometry.batch, layer.rows, geometry.width, t, 1);
@@ -68,8 +70,9 @@ Run run(Scene& scene, const Remade& layer, std::string_view place) {
         run.code = answer.code;
         if (run.code.empty()) answers.push_back(std::move(answer.y));
     }
-    as_predicted(scene.checks, scene.subject, fmt::format("{}: its rows", place), run.code,
-                 predict_rows_one_by_one(geometry, layer.weights, layer.x, geometry.batch, layer.rows));
+    as_predicted(
+        scene.checks, scene.subject, [&] { return fmt::format("{}: its rows", place()); }, run.code,
+        predict_rows_one_by_one(geometry, layer.weights, layer.x, geometry.batch, layer.rows));
     run.y = joined(answers, geometry.batch, geometry.width);
     run.keys = (*cache)->live_keys();
     run.values = (*cache)->live_values();

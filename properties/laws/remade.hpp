@@ -28,6 +28,6 @@ std::uint64_t picked_feature(const Remade& layer, std::uint64_t shift, std::uint
 
 // run makes the layer and a cache and appends all rows one by one, each as predicted. A run that was refused,
 // as it should be, has the code.
-Run run(Scene& scene, const Remade& layer, std::string_view place);
+Run run(Scene& scene, const Remade& layer, Text place);
 
 }  // namespace attest::properties

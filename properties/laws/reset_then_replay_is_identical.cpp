@@ -38,8 +38,8 @@ void replay(Player& player, CacheTrack& track) {
                          {"CacheLayerRevisionMismatch"});
             return;
         }
-        if (!checks.equal(fmt::format("row {} again", t), again.code, "")) return;
-        checks.bits(fmt::format("row {} again: answer", t), again.y, track.answers[t]);
+        if (!checks.equal([&] { return fmt::format("row {} again", t); }, again.code, "")) return;
+        checks.bits([&] { return fmt::format("row {} again: answer", t); }, again.y, track.answers[t]);
     }
     if (!checks.failed() && track.current())
         unchanged(checks, scene.subject, "after replay", *track.cache, before);

@@ -20,18 +20,16 @@ void beside_each_other(Scene& scene, Cache& tried, Cache& calm) {
     for (std::uint64_t t = 0; t < rows && !scene.checks.failed(); ++t) {
         const Array row = scene.x_rows(t, 1);
         const Input x = scene.input(row, 1);
-        for (std::uint64_t i = 0; i < 3 && !scene.checks.failed(); ++i) {
+        const bool finite = largest_finite(row).has_value();
+        for (std::uint64_t i = 0; i < 3 && finite && !scene.checks.failed(); ++i) {
             const BadCall kind = static_cast<BadCall>((3 * t + i + scene.one.values.seed) % kBadCalls);
-            const bool finite =
-                predict_numbers(scene.one, scene.weights, row, scene.one.batch, 1, 0, 1).code() !=
-                "NonFiniteInput";
-            if (finite) call_badly(scene, *scene.layer, tried, kind, row);
+            call_badly(scene, *scene.layer, tried, kind, row);
         }
         const Answer got = append(*scene.layer, tried, x);
         const Answer want = append(*scene.layer, calm, x);
         scene.checks.tested();
-        scene.checks.equal(fmt::format("row {} after bad calls", t), got.code, want.code);
-        scene.checks.bits(fmt::format("row {} after bad calls: answer", t), got.y, want.y);
+        scene.checks.equal([&] { return fmt::format("row {} after bad calls", t); }, got.code, want.code);
+        scene.checks.bits([&] { return fmt::format("row {} after bad calls: answer", t); }, got.y, want.y);
     }
     if (scene.subject.can(Capability::copy)) {
         scene.checks.that("both caches", tried.same_bytes(calm), "differ", "the same bytes");
@@ -49,8 +47,9 @@ void again_without_failures(Player& player, const CacheTrack& track) {
     for (std::size_t t = 0; t < track.rows.size() && !scene.checks.failed(); ++t) {
         const Input x = {.shape = {track.batch, 1, track.bound->geometry.width}, .values = track.rows[t]};
         const Answer answer = append(*track.bound->layer, **fresh, x);
-        scene.checks.equal(fmt::format("row {} without failures", t), answer.code, "");
-        scene.checks.bits(fmt::format("row {} without failures: answer", t), track.answers[t], answer.y);
+        scene.checks.equal([&] { return fmt::format("row {} without failures", t); }, answer.code, "");
+        scene.checks.bits([&] { return fmt::format("row {} without failures: answer", t); }, track.answers[t],
+                          answer.y);
     }
     if (scene.checks.failed()) return;
     scene.checks.tested();

@@ -69,15 +69,20 @@ Verdict second_run_equals_first(const cases::Case& one, Subject& subject) {
     checks.tested();
     if (!checks.equal("steps played", second.codes.size(), first.codes.size())) return checks.verdict();
     for (std::size_t i = 0; i < first.codes.size(); ++i) {
-        checks.equal(fmt::format("step {}, the second time", i), second.codes[i], first.codes[i]);
-        checks.bits(fmt::format("step {}, the second time: answer", i), second.answers[i], first.answers[i]);
+        checks.equal([&] { return fmt::format("step {}, the second time", i); }, second.codes[i],
+                     first.codes[i]);
+        checks.bits([&] { return fmt::format("step {}, the second time: answer", i); }, second.answers[i],
+                    first.answers[i]);
     }
     for (std::size_t i = 0; i < first.caches.size() && i < second.caches.size(); ++i) {
-        checks.bits(fmt::format("cache {}, the second time: {}", i / 2, i % 2 == 0 ? "keys" : "values"),
-                    second.caches[i], first.caches[i]);
+        checks.bits(
+            [&] {
+                return fmt::format("cache {}, the second time: {}", i / 2, i % 2 == 0 ? "keys" : "values");
+            },
+            second.caches[i], first.caches[i]);
     }
     for (std::size_t i = 0; i < first.lengths.size() && i < second.lengths.size(); ++i) {
-        checks.equal(fmt::format("cache {}, the second time: length", i), second.lengths[i],
+        checks.equal([&] { return fmt::format("cache {}, the second time: length", i); }, second.lengths[i],
                      first.lengths[i]);
     }
     return checks.verdict();

@@ -37,19 +37,53 @@ struct Session {
     }
 };
 
-// All sessions at a time: nobody starts a round before everybody is there.
-void run_together(std::array<Session, kSessions>& sessions, Layer& layer, const Scene& scene) {
-    std::atomic<std::size_t> ready = 0;
-    const auto run = [&](Session& session) {
-        ++ready;
-        while (ready < kSessions)
+// All sessions at a time: nobody starts a round before everybody is there. The second session's thread stays
+// for all rounds.
+class Together {
+  public:
+    Together(std::array<Session, kSessions>& sessions, Layer& layer, const Scene& scene)
+        : sessions_(sessions), layer_(layer), scene_(scene), other_([this] { accompany(); }) {}
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+    ~Together() {
+        stopping_ = true;
+        ++there_;
+        other_.join();
+    }
+
+    void run() {
+        ++round_;
+        meet(round_);
+        sessions_[0].run(layer_, scene_);
+        while (done_ < round_)
             std::this_thread::yield();
-        session.run(layer, scene);
-    };
-    std::thread other([&] { run(sessions[1]); });
-    run(sessions[0]);
-    other.join();
-}
+    }
+
+  private:
+    void meet(std::size_t round) {
+        ++there_;
+        while (there_ < kSessions * round)
+            std::this_thread::yield();
+    }
+
+    void accompany() {
+        for (std::size_t round = 1;; ++round) {
+            meet(round);
+            if (stopping_) return;
+            sessions_[1].run(layer_, scene_);
+            done_ = round;
+        }
+    }
+
+    std::array<Session, kSessions>& sessions_;
+    Layer& layer_;
+    const Scene& scene_;
+    std::size_t round_ = 0;
+    std::atomic<std::size_t> there_ = 0;
+    std::atomic<std::size_t> done_ = 0;
+    std::atomic<bool> stopping_ = false;
+    std::thread other_;
+};
 
 }  // namespace
 
@@ -71,20 +105,25 @@ Verdict sessions_in_threads_do_not_mix(const cases::Case& one, Subject& subject)
         }
         alone[i].run(*scene.layer, scene);
     }
+    Together together(sessions, *scene.layer, scene);
     for (std::size_t round = 0; round < kRounds && !checks.failed(); ++round) {
-        run_together(sessions, *scene.layer, scene);
+        together.run();
         checks.tested();
         for (std::size_t i = 0; i < kSessions && !checks.failed(); ++i) {
-            const std::string place = fmt::format("session {}, round {}", i, round);
-            if (!checks.equal(place + ": rows", sessions[i].codes.size(), alone[i].codes.size())) break;
+            const auto place = [&] { return fmt::format("session {}, round {}", i, round); };
+            if (!checks.equal([&] { return place() + ": rows"; }, sessions[i].codes.size(),
+                              alone[i].codes.size()))
+                break;
             for (std::size_t t = 0; t < alone[i].codes.size() && !checks.failed(); ++t) {
-                checks.equal(fmt::format("{}, row {}: refusal", place, t), sessions[i].codes[t],
-                             alone[i].codes[t]);
-                checks.bits(fmt::format("{}, row {}: answer", place, t), sessions[i].answers[t],
-                            alone[i].answers[t]);
+                checks.equal([&] { return fmt::format("{}, row {}: refusal", place(), t); },
+                             sessions[i].codes[t], alone[i].codes[t]);
+                checks.bits([&] { return fmt::format("{}, row {}: answer", place(), t); },
+                            sessions[i].answers[t], alone[i].answers[t]);
             }
-            checks.bits(place + ": keys", sessions[i].cache->live_keys(), alone[i].cache->live_keys());
-            checks.bits(place + ": values", sessions[i].cache->live_values(), alone[i].cache->live_values());
+            checks.bits([&] { return place() + ": keys"; }, sessions[i].cache->live_keys(),
+                        alone[i].cache->live_keys());
+            checks.bits([&] { return place() + ": values"; }, sessions[i].cache->live_values(),
+                        alone[i].cache->live_values());
         }
     }
     return checks.verdict();

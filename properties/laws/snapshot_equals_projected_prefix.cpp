@@ -52,21 +52,23 @@ void compare(Player& player, const CacheTrack& track) {
     for (std::uint64_t t = 0; t < rows && !checks.failed(); ++t) {
         const Input x = {.shape = {track.batch, 1, geometry.width}, .values = track.rows[t]};
         const Outcome<Evidence> step = track.bound->layer->append_with_evidence(**fresh, x);
-        if (!checks.equal(fmt::format("row {} again", t), code_of(step), "")) return;
+        if (!checks.equal([&] { return fmt::format("row {} again", t); }, code_of(step), "")) return;
         checks.tested();
-        checks.bits(fmt::format("row {}: key", t), head_row(*keys, lanes, rows, d, t), step->rotated_keys);
+        checks.bits([&] { return fmt::format("row {}: key", t); }, head_row(*keys, lanes, rows, d, t),
+                    step->rotated_keys);
         const cases::KvStorage storage = geometry.storage;
-        checks.bits(fmt::format("row {}: value", t), head_row(*values, lanes, rows, d, t),
+        checks.bits([&] { return fmt::format("row {}: value", t); }, head_row(*values, lanes, rows, d, t),
                     as_stored(storage, step->projected_values));
-        checks.bits(fmt::format("row {}: answer", t), track.answers[t], step->output);
+        checks.bits([&] { return fmt::format("row {}: answer", t); }, track.answers[t], step->output);
         // Position 0 turns by nothing, and features at and beyond the rope width are never turned.
         const Array projected_keys = as_stored(storage, step->projected_keys);
         for (std::uint64_t i = 0; i < step->rotated_keys.size(); ++i) {
             const bool turned = i % d < geometry.rope.width && scene.one.rope.first + t != 0;
             if (!turned) {
                 const bool same = step->rotated_keys[i] == projected_keys[i];
-                checks.that(fmt::format("row {}: unturned feature {}", t, i), same,
-                            number_text(step->rotated_keys[i]), number_text(projected_keys[i]));
+                checks.that([&] { return fmt::format("row {}: unturned feature {}", t, i); }, same,
+                            [&] { return number_text(step->rotated_keys[i]); },
+                            [&] { return number_text(projected_keys[i]); });
             }
         }
     }

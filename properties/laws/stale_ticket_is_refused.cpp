@@ -40,18 +40,19 @@ class Desk {
         return std::move(*ticket);
     }
 
-    void stale(Cache& cache, const Ticket& ticket, std::string_view reason, std::string_view what) {
+    void stale(Cache& cache, const Ticket& ticket, std::string_view reason, Text what) {
         const CacheImage before = image_of(scene_.subject, cache);
         const Outcome<void> done = cache.commit(ticket);
         scene_.checks.tested();
         as_predicted(scene_.checks, scene_.subject, what, code_of(done), {"StaleTicket"});
         if (!done && scene_.subject.can(Capability::typed_refusals)) {
-            scene_.checks.equal(fmt::format("{}: reason", what), done.error().reason, reason);
+            scene_.checks.equal([&] { return fmt::format("{}: reason", what()); }, done.error().reason,
+                                reason);
         }
         unchanged(scene_.checks, scene_.subject, what, cache, before);
     }
 
-    void good(Cache& cache, const Ticket& ticket, std::string_view what) {
+    void good(Cache& cache, const Ticket& ticket, Text what) {
         scene_.checks.tested();
         scene_.checks.equal(what, code_of(cache.commit(ticket)), "");
     }
@@ -155,7 +156,8 @@ void updated_in_between(Desk& desk) {
         const std::uint64_t columns = which == 3 ? queries : one.width;
         const Outcome<void> done = desk.layer_.update(which, {.shape = {rows, columns}, .values = values});
         desk.scene_.checks.equal("an update", code_of(done), "");
-        desk.stale(*cache, *ticket, "updated", fmt::format("weight {} updated in between", which));
+        desk.stale(*cache, *ticket, "updated",
+                   [&] { return fmt::format("weight {} updated in between", which); });
     }
 }
 

@@ -8,27 +8,42 @@
 
 namespace attest::properties {
 
+namespace {
+
+void look_at(const Subject& subject, const Cache& cache, CacheImage& image) {
+    if (subject.can(Capability::storage)) {
+        cache.read_storage(image.storage);
+    } else {
+        image.storage = {};
+    }
+    cache.read_live(image.keys, image.values);
+    image.length = cache.length();
+}
+
+}  // namespace
+
 CacheImage image_of(const Subject& subject, const Cache& cache) {
     CacheImage image;
-    if (subject.can(Capability::storage)) image.storage = cache.storage();
-    image.keys = cache.live_keys();
-    image.values = cache.live_values();
-    image.length = cache.length();
+    look_at(subject, cache, image);
     return image;
 }
 
-bool unchanged(Checks& checks, const Subject& subject, std::string_view place, const Cache& cache,
+bool unchanged(Checks& checks, const Subject& subject, Text place, const Cache& cache,
                const CacheImage& before) {
-    const CacheImage now = image_of(subject, cache);
-    return checks.equal(fmt::format("{}: length", place), now.length, before.length) &&
-           checks.bits(fmt::format("{}: keys", place), now.keys, before.keys) &&
-           checks.bits(fmt::format("{}: values", place), now.values, before.values) &&
-           checks.bits(fmt::format("{}: key storage", place), now.storage.keys, before.storage.keys) &&
-           checks.bits(fmt::format("{}: value storage", place), now.storage.values, before.storage.values) &&
-           checks.equal(fmt::format("{}: where keys lie", place), now.storage.key_address,
+    // Its room stays for the next time: a large array costs more to get than to fill.
+    static thread_local CacheImage now;
+    look_at(subject, cache, now);
+    return checks.equal([&] { return fmt::format("{}: length", place()); }, now.length, before.length) &&
+           checks.bits([&] { return fmt::format("{}: keys", place()); }, now.keys, before.keys) &&
+           checks.bits([&] { return fmt::format("{}: values", place()); }, now.values, before.values) &&
+           checks.bits([&] { return fmt::format("{}: key storage", place()); }, now.storage.keys,
+                       before.storage.keys) &&
+           checks.bits([&] { return fmt::format("{}: value storage", place()); }, now.storage.values,
+                       before.storage.values) &&
+           checks.equal([&] { return fmt::format("{}: where keys lie", place()); }, now.storage.key_address,
                         before.storage.key_address) &&
-           checks.equal(fmt::format("{}: where values lie", place), now.storage.value_address,
-                        before.storage.value_address);
+           checks.equal([&] { return fmt::format("{}: where values lie", place()); },
+                        now.storage.value_address, before.storage.value_address);
 }
 
 Run run_rows(Scene& scene, Layer& layer, Cache& cache, std::uint64_t first, std::uint64_t count) {
@@ -90,18 +105,19 @@ bool is_non_finite(std::string_view code) {
     return code.starts_with("NonFinite") || code == "StorageOverflow";
 }
 
-bool same_run(Checks& checks, std::string_view place, const Run& got, const Run& want) {
+bool same_run(Checks& checks, Text place, const Run& got, const Run& want) {
     if (!want.code.empty() || !got.code.empty()) {
         const auto kind = [](const std::string& code) {
             return code.empty()          ? std::string("no refusal")
                    : is_non_finite(code) ? std::string("NonFinite…")
                                          : code;
         };
-        return checks.equal(fmt::format("{}: refusal", place), kind(got.code), kind(want.code));
+        return checks.equal([&] { return fmt::format("{}: refusal", place()); }, kind(got.code),
+                            kind(want.code));
     }
-    return checks.bits(fmt::format("{}: answers", place), got.y, want.y) &&
-           checks.bits(fmt::format("{}: keys", place), got.keys, want.keys) &&
-           checks.bits(fmt::format("{}: values", place), got.values, want.values);
+    return checks.bits([&] { return fmt::format("{}: answers", place()); }, got.y, want.y) &&
+           checks.bits([&] { return fmt::format("{}: keys", place()); }, got.keys, want.keys) &&
+           checks.bits([&] { return fmt::format("{}: values", place()); }, got.values, want.values);
 }
 
 std::string_view to_text(BadCall kind) {
@@ -151,7 +167,7 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
     const cases::Case& one = scene.one;
     const std::uint64_t sequences = row.size() / one.width;
     Array values(row.begin(), row.end());
-    std::vector<std::uint64_t> shape = {sequences, 1, one.width};
+    Lengths shape = {sequences, 1, one.width};
     Output y;
     y.values.assign(values.size(), kUntouched);
     std::string_view expected;
@@ -239,9 +255,9 @@ bool call_badly(Scene& scene, Layer& layer, Cache& cache, BadCall kind, std::spa
     const Input input = {.shape = shape, .values = values};
     const Outcome<void> done =
         through_prefill ? layer.prefill(cache, input, y) : layer.append(cache, input, y);
-    const std::string place = fmt::format("a call with {}", to_text(kind));
+    const auto place = [&] { return fmt::format("a call with {}", to_text(kind)); };
     as_predicted(scene.checks, scene.subject, place, code_of(done), {expected});
-    scene.checks.that(place + ": its answer",
+    scene.checks.that([&] { return place() + ": its answer"; },
                       std::all_of(y.values.begin(), y.values.end(),
                                   [](double value) { return same_bits(value, kUntouched); }),
                       "was written to", "untouched");

@@ -23,7 +23,7 @@ struct CacheImage {
 };
 
 CacheImage image_of(const Subject& subject, const Cache& cache);
-bool unchanged(Checks& checks, const Subject& subject, std::string_view place, const Cache& cache,
+bool unchanged(Checks& checks, const Subject& subject, Text place, const Cache& cache,
                const CacheImage& before);
 
 // A run of rows: their answers, [B, count, D] joined, up to the first that is refused.
@@ -42,7 +42,7 @@ Run run_chunks(Scene& scene, Layer& layer, Cache& cache, std::span<const std::ui
 
 // same_run compares two runs of the same rows. Both must be refused or none; a refusal over numbers may name
 // an earlier stage where rows were offered together, so only its kind is compared.
-bool same_run(Checks& checks, std::string_view place, const Run& got, const Run& want);
+bool same_run(Checks& checks, Text place, const Run& got, const Run& want);
 
 // Whether keys and values are rounded to be stored. What is said of exact numbers is said of layers that
 // round nothing more than their arithmetic does.

@@ -38,24 +38,26 @@ class Trial {
     }
 
     // Every entry refuses, nothing moves, and reset does not help.
-    void refused_by(Layer& layer, std::string_view code, std::string_view what) {
+    void refused_by(Layer& layer, std::string_view code, Text what) {
         for (const bool after_reset : {false, true}) {
             if (after_reset) cache_->reset();
-            const std::string place = fmt::format("{}{}", what, after_reset ? ", after reset" : "");
+            const auto place = [&] {
+                return fmt::format("{}{}", what(), after_reset ? ", after reset" : "");
+            };
             const CacheImage before = image_of(scene_.subject, *cache_);
             const Input x = scene_.input(row_, 1);
-            expect(place + ": append", append(layer, *cache_, x).code, code);
+            expect([&] { return place() + ": append"; }, append(layer, *cache_, x).code, code);
             if (scene_.subject.can(Capability::prefill)) {
-                expect(place + ": prefill", prefill(layer, *cache_, x).code, code);
+                expect([&] { return place() + ": prefill"; }, prefill(layer, *cache_, x).code, code);
             }
             if (scene_.subject.can(Capability::tickets)) {
                 Output y;
                 y.values.assign(row_.size(), kUntouched);
-                expect(place + ": prepare", std::string(code_of(layer.prepare(*cache_, x, y))), code);
+                expect([&] { return place() + ": prepare"; }, code_of(layer.prepare(*cache_, x, y)), code);
             }
             if (scene_.subject.can(Capability::evidence)) {
-                expect(place + ": evidence", std::string(code_of(layer.append_with_evidence(*cache_, x))),
-                       code);
+                expect([&] { return place() + ": evidence"; },
+                       code_of(layer.append_with_evidence(*cache_, x)), code);
             }
             unchanged(scene_.checks, scene_.subject, place, *cache_, before);
         }
@@ -71,7 +73,7 @@ class Trial {
     }
 
   private:
-    void expect(const std::string& place, const std::string& got, std::string_view code) {
+    void expect(Text place, std::string_view got, std::string_view code) {
         as_predicted(scene_.checks, scene_.subject, place, got, {code});
     }
 
@@ -81,7 +83,7 @@ class Trial {
     std::unique_ptr<Cache> cache_;
 };
 
-std::vector<std::uint64_t> weight_shape(const cases::Case& one, std::uint64_t which) {
+Lengths weight_shape(const cases::Case& one, std::uint64_t which) {
     const std::uint64_t queries = one.heads * one.head_width;
     const std::uint64_t keys = one.kv_heads * one.head_width;
     if (which == 0) return {queries, one.width};
@@ -106,7 +108,8 @@ void updates(Scene& scene, Layer& layer) {
         const Outcome<void> good =
             layer.update(which, {.shape = weight_shape(scene.one, which), .values = values});
         scene.checks.equal("an update", code_of(good), "");
-        trial.refused_by(layer, "CacheLayerRevisionMismatch", fmt::format("weight {} updated", which));
+        trial.refused_by(layer, "CacheLayerRevisionMismatch",
+                         [&] { return fmt::format("weight {} updated", which); });
     }
 }
 

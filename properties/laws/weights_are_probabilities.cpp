@@ -29,8 +29,9 @@ std::optional<Array> all_weights(Scene& scene, Cache& cache, std::uint64_t rows)
     for (std::uint64_t t = 0; t < rows; ++t) {
         const Array row = scene.x_rows(t, 1);
         const Outcome<Evidence> step = scene.layer->append_with_evidence(cache, scene.input(row, 1));
-        as_predicted(scene.checks, scene.subject, fmt::format("row {}", t), code_of(step),
-                     predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
+        as_predicted(
+            scene.checks, scene.subject, [&] { return fmt::format("row {}", t); }, code_of(step),
+            predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
         if (!step) return std::nullopt;
         if (!scene.checks.equal("weights of a row", step->weights.size(), one.batch * one.heads * (t + 1))) {
             return std::nullopt;
@@ -68,12 +69,13 @@ Verdict weights_are_probabilities(const cases::Case& one, Subject& subject) {
     if (!judgement) return checks.verdict();
     if (inside(checks, "weights", judgement->weights, *weights) > 0) checks.tested();
     for (std::uint64_t row = 0; row < one.batch * one.heads * rows && !checks.failed(); ++row) {
-        const std::string place = fmt::format("row {} of weights", row);
+        const auto place = [&] { return fmt::format("row {} of weights", row); };
         long double sum = 0;
         double allowed = 0;
         for (std::uint64_t j = 0; j < rows; ++j) {
             const double weight = (*weights)[row * rows + j];
-            checks.that(place, weight >= 0 && weight <= 1, number_text(weight), "from 0 to 1");
+            checks.that(
+                place, weight >= 0 && weight <= 1, [&] { return number_text(weight); }, "from 0 to 1");
             sum += static_cast<long double>(weight);
             allowed += judgement->weights.allowed[row * rows + j];
         }
@@ -82,7 +84,7 @@ Verdict weights_are_probabilities(const cases::Case& one, Subject& subject) {
         // Adding a few thousand doubles in long double errs by less than a double's unit.
         const double error = static_cast<double>(std::abs(sum - 1));
         const double slack = static_cast<double>(rows) * 0x1p-63;
-        checks.inside(place + ": sum", static_cast<double>(sum), 1, error, allowed + slack);
+        checks.inside([&] { return place() + ": sum"; }, static_cast<double>(sum), 1, error, allowed + slack);
     }
     if (!checks.failed()) note_blindness(checks, problem, *judgement, options);
     return checks.verdict("no weight has a bound");

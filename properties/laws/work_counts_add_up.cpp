@@ -55,19 +55,24 @@ Verdict work_counts_add_up(const cases::Case& one, Subject& subject) {
             // A refused row costs nothing: the next good one counts as if it had not been.
             call_badly(scene, *scene.layer, *cache, BadCall::width, row);
             const Outcome<Evidence> step = scene.layer->append_with_evidence(*cache, scene.input(row, 1));
-            as_predicted(checks, subject, fmt::format("row {}", t), code_of(step),
-                         predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
+            as_predicted(
+                checks, subject, [&] { return fmt::format("row {}", t); }, code_of(step),
+                predict_numbers(one, scene.weights, scene.x_rows(0, t + 1), one.batch, t + 1, t, 1));
             if (!step) break;
             checks.tested();
-            checks.equal(fmt::format("row {}: position", t), step->position, one.rope.first + t);
-            checks.equal(fmt::format("row {}: full prefix rows", t), step->full_prefix_rows, t + 1);
-            checks.equal(fmt::format("row {}: incremental rows", t), step->incremental_rows, 1);
-            checks.equal(fmt::format("row {}: reused rows", t), step->reused_key_value_rows, t);
-            checks.equal(fmt::format("row {}: keys read", t), step->key_rows, t + 1);
-            checks.equal(fmt::format("row {}: weights", t), step->weights.size(),
+            checks.equal([&] { return fmt::format("row {}: position", t); }, step->position,
+                         one.rope.first + t);
+            checks.equal([&] { return fmt::format("row {}: full prefix rows", t); }, step->full_prefix_rows,
+                         t + 1);
+            checks.equal([&] { return fmt::format("row {}: incremental rows", t); }, step->incremental_rows,
+                         1);
+            checks.equal([&] { return fmt::format("row {}: reused rows", t); }, step->reused_key_value_rows,
+                         t);
+            checks.equal([&] { return fmt::format("row {}: keys read", t); }, step->key_rows, t + 1);
+            checks.equal([&] { return fmt::format("row {}: weights", t); }, step->weights.size(),
                          one.batch * one.heads * (t + 1));
-            checks.equal(fmt::format("row {}: cache length", t), step->cache_length, t + 1);
-            checks.equal(fmt::format("row {}: length", t), cache->length(), t + 1);
+            checks.equal([&] { return fmt::format("row {}: cache length", t); }, step->cache_length, t + 1);
+            checks.equal([&] { return fmt::format("row {}: length", t); }, cache->length(), t + 1);
             steps.push_back(*step);
         }
         if (!steps.empty() && !checks.failed()) history(scene, steps);

@@ -1,5 +1,10 @@
 #include "attest_subject_parts.hpp"
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <map>
+
 namespace attest::properties {
 
 namespace detail {
@@ -57,10 +62,9 @@ Refusal refusal_of(const Error& error) {
 }
 
 Outcome<Shape> shape_of(std::span<const std::uint64_t> lengths) {
-    static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
-    const std::vector<std::size_t> sizes(lengths.begin(), lengths.end());
-    const std::optional<Shape> shape = Shape::of(sizes);
-    if (!shape) return refused(RankUnsupported{sizes.size()});
+    static_assert(std::is_same_v<std::size_t, std::uint64_t>);
+    const std::optional<Shape> shape = Shape::of(lengths);
+    if (!shape) return refused(RankUnsupported{lengths.size()});
     return *shape;
 }
 
@@ -89,6 +93,47 @@ class PlayedWorkers final : public Executor {
   private:
     Workers workers_;
 };
+
+// Pools stay for the next subject: starting threads takes longer than most laws. Each thread has its own, as
+// a pool does one call at a time, and a forked child makes new ones, as it has none of its parent's threads.
+class KeptPools {
+  public:
+    KeptPools() = default;
+    KeptPools(const KeptPools&) = delete;
+    KeptPools& operator=(const KeptPools&) = delete;
+    ~KeptPools() { give_up(::getpid() != owner_); }
+
+    ThreadPool* of(std::size_t workers) {
+        if (const pid_t here = ::getpid(); here != owner_) {
+            give_up(true);
+            owner_ = here;
+        }
+        std::unique_ptr<ThreadPool>& pool = pools_[workers];
+        if (pool == nullptr) {
+            Result<ThreadPool> made = ThreadPool::make(workers);
+            if (!made) return nullptr;
+            pool = std::make_unique<ThreadPool>(std::move(*made));
+        }
+        return pool.get();
+    }
+
+  private:
+    // Ending a pool waits for its threads, and a parent's are not here.
+    void give_up(bool inherited) {
+        for (auto& [workers, pool] : pools_) {
+            if (inherited) static_cast<void>(pool.release());
+        }
+        pools_.clear();
+    }
+
+    pid_t owner_ = ::getpid();
+    std::map<std::size_t, std::unique_ptr<ThreadPool>> pools_;
+};
+
+ThreadPool* kept_pool(std::size_t workers) {
+    static thread_local KeptPools pools;
+    return pools.of(workers);
+}
 
 class AttestSubject final : public Subject {
   public:
@@ -131,13 +176,11 @@ class AttestSubject final : public Subject {
 
     bool work_with(const Workers& workers) override {
         memory_.work_with(serial_executor());
-        pool_.reset();
         played_.reset();
         if (workers.threads) {
-            Result<ThreadPool> pool = ThreadPool::make(workers.count);
-            if (!pool) return false;
-            pool_.emplace(std::move(*pool));
-            memory_.work_with(*pool_);
+            ThreadPool* const pool = kept_pool(workers.count);
+            if (pool == nullptr) return false;
+            memory_.work_with(*pool);
         } else if (workers.count > 1 || workers.backwards) {
             memory_.work_with(played_.emplace(workers));
         }
@@ -162,7 +205,6 @@ class AttestSubject final : public Subject {
     }
 
     detail::CountedMemory memory_;
-    std::optional<ThreadPool> pool_;
     std::optional<PlayedWorkers> played_;
 };
 

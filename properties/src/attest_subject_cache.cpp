@@ -56,20 +56,36 @@ Array LibCache<T>::live_values() const {
 }
 
 template <class T>
-Storage LibCache<T>::storage() const {
-    Storage storage;
+void LibCache<T>::read_live(Array& live_keys_now, Array& live_values_now) const {
     if (cache.storage() != KvStorage::computing) {
-        storage.keys = widened(cache.narrow_key_storage(), cache.storage());
-        storage.values = widened(cache.narrow_value_storage(), cache.storage());
-        storage.key_address = reinterpret_cast<std::uintptr_t>(cache.narrow_key_storage().data());
-        storage.value_address = reinterpret_cast<std::uintptr_t>(cache.narrow_value_storage().data());
-        return storage;
+        live_keys_now = live_rows(cache, cache.narrow_key_storage());
+        live_values_now = live_rows(cache, cache.narrow_value_storage());
+        return;
     }
-    storage.keys = to_doubles(cache.key_storage());
-    storage.values = to_doubles(cache.value_storage());
-    storage.key_address = reinterpret_cast<std::uintptr_t>(cache.key_storage().data());
-    storage.value_address = reinterpret_cast<std::uintptr_t>(cache.value_storage().data());
-    return storage;
+    read_back(cache.keys_view(), live_keys_now);
+    read_back(cache.values_view(), live_values_now);
+}
+
+template <class T>
+Storage LibCache<T>::storage() const {
+    Storage now;
+    read_storage(now);
+    return now;
+}
+
+template <class T>
+void LibCache<T>::read_storage(Storage& now) const {
+    if (cache.storage() != KvStorage::computing) {
+        now.keys = widened(cache.narrow_key_storage(), cache.storage());
+        now.values = widened(cache.narrow_value_storage(), cache.storage());
+        now.key_address = reinterpret_cast<std::uintptr_t>(cache.narrow_key_storage().data());
+        now.value_address = reinterpret_cast<std::uintptr_t>(cache.narrow_value_storage().data());
+        return;
+    }
+    to_doubles(cache.key_storage(), now.keys);
+    to_doubles(cache.value_storage(), now.values);
+    now.key_address = reinterpret_cast<std::uintptr_t>(cache.key_storage().data());
+    now.value_address = reinterpret_cast<std::uintptr_t>(cache.value_storage().data());
 }
 
 template <class T>

@@ -45,16 +45,16 @@ Outcome<std::unique_ptr<Layer>> LibLayer<T>::make(const LayerSpec& spec, Counted
     const std::size_t keys = spec.kv_heads * spec.head_width;
     const std::array<Shape, 4> shapes = {Shape{queries, spec.width}, Shape{keys, spec.width},
                                          Shape{keys, spec.width}, Shape{spec.width, queries}};
-    std::vector<Parameter<T>> parameters;
+    std::array<std::optional<Parameter<T>>, 4> parameters;
     for (std::size_t i = 0; i < 4; ++i) {
         const Result<Placed<T>> placed = place<T>(shapes[i], spec.weights[i], spec.layout);
         if (!placed) return refused(placed.error());
         Result<Parameter<T>> parameter = Parameter<T>::make(placed->view, memory);
         if (!parameter) return refused(parameter.error());
-        parameters.push_back(std::move(*parameter));
+        parameters[i].emplace(std::move(*parameter));
     }
     Result<MultiHeadAttention<T>> layer = MultiHeadAttention<T>::from_parameters(
-        parameters[0], parameters[1], parameters[2], parameters[3], spec.heads, spec.kv_heads, *rotary);
+        *parameters[0], *parameters[1], *parameters[2], *parameters[3], spec.heads, spec.kv_heads, *rotary);
     return stored(layer, spec.storage, memory);
 }
 
@@ -92,7 +92,7 @@ auto LibLayer<T>::with_rows(const Input& x, Output& y, Compute compute)
     if (!input) return refused(input.error());
     if (y.layout == Layout::aliased) {
         auto done = compute(TensorView<const T>(input->view), input->view);
-        if (!input->virtual_shape) y.values = read_back(input->view);
+        if (!input->virtual_shape) read_back(input->view, y.values);
         if (!done) return refused(done.error());
         if constexpr (std::is_void_v<typename decltype(done)::value_type>) {
             return {};
@@ -105,7 +105,7 @@ auto LibLayer<T>::with_rows(const Input& x, Output& y, Compute compute)
     Result<Placed<T>> output = place<T>(*y_shape, before, layout);
     if (!output) return refused(output.error());
     auto done = compute(TensorView<const T>(input->view), output->view);
-    if (!output->virtual_shape) y.values = read_back(output->view);
+    if (!output->virtual_shape) read_back(output->view, y.values);
     y.gaps_intact = gaps_intact(*output);
     if (!done) return refused(done.error());
     if constexpr (std::is_void_v<typename decltype(done)::value_type>) {

@@ -42,7 +42,9 @@ class LibCache final : public Cache {
     Outcome<Array> values() const override;
     Array live_keys() const override;
     Array live_values() const override;
+    void read_live(Array& live_keys_now, Array& live_values_now) const override;
     Storage storage() const override;
+    void read_storage(Storage& now) const override;
     void poison(double value) override;
     Outcome<std::unique_ptr<Cache>> copy() const override;
     bool equals(const Cache& other) const override;

@@ -45,13 +45,11 @@ double to_double(T element) {
 }
 
 template <class T>
-Array to_doubles(std::span<const T> elements) {
-    Array values;
-    values.reserve(elements.size());
-    for (const T element : elements) {
-        values.push_back(to_double(element));
+void to_doubles(std::span<const T> elements, Array& values) {
+    values.resize(elements.size());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        values[i] = to_double(elements[i]);
     }
-    return values;
 }
 
 // Placed owns storage and a view of it whose element at every index is the wanted value.
@@ -122,11 +120,18 @@ Result<Placed<T>> place(const Shape& shape, std::span<const double> values, Layo
             if (equal_along(shape, values, axis)) plan.strides[axis] = 0;
         }
     }
-    placed.storage.assign(plan.storage, to_element<T>(kGap));
-    for_each_index(shape, [&](std::size_t flat, const std::array<std::size_t, kMaxRank>& index) {
-        placed.storage[offset_of(index, plan.strides, shape.rank(), plan.start)] =
-            to_element<T>(values[flat]);
-    });
+    if (layout == Layout::dense) {
+        placed.storage.resize(plan.storage);
+        for (std::size_t i = 0; i < plan.storage; ++i) {
+            placed.storage[i] = to_element<T>(values[i]);
+        }
+    } else {
+        placed.storage.assign(plan.storage, to_element<T>(kGap));
+        for_each_index(shape, [&](std::size_t flat, const std::array<std::size_t, kMaxRank>& index) {
+            placed.storage[offset_of(index, plan.strides, shape.rank(), plan.start)] =
+                to_element<T>(values[flat]);
+        });
+    }
     const Result<TensorView<T>> view =
         TensorView<T>::over(std::span(placed.storage), shape, plan.strides, plan.start);
     if (!view) return std::unexpected(view.error());
@@ -134,10 +139,16 @@ Result<Placed<T>> place(const Shape& shape, std::span<const double> values, Layo
     return placed;
 }
 
-// read_back gives the values of any view, row-major.
+// read_back gives the values of any view, row-major, in `values`.
 template <class T>
-Array read_back(const TensorView<T>& view) {
-    Array values(view.shape().count().value_or(0));
+void read_back(const TensorView<T>& view, Array& values) {
+    values.resize(view.shape().count().value_or(0));
+    if (view.strides() == row_major(view.shape())) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = to_double<std::remove_const_t<T>>(view.data()[i]);
+        }
+        return;
+    }
     for_each_index(view.shape(), [&](std::size_t flat, const std::array<std::size_t, kMaxRank>& index) {
         std::ptrdiff_t offset = 0;
         for (std::size_t axis = 0; axis < view.shape().rank(); ++axis) {
@@ -145,13 +156,20 @@ Array read_back(const TensorView<T>& view) {
         }
         values[flat] = to_double<std::remove_const_t<T>>(view.data()[offset]);
     });
+}
+
+template <class T>
+Array read_back(const TensorView<T>& view) {
+    Array values;
+    read_back(view, values);
     return values;
 }
 
 // gaps_intact tells whether all storage that no index names still holds the gap.
 template <class T>
 bool gaps_intact(const Placed<T>& placed) {
-    if (placed.virtual_shape) return true;
+    const bool dense = placed.storage.size() == placed.view.shape().count();
+    if (placed.virtual_shape || dense) return true;
     std::vector<bool> named(placed.storage.size(), false);
     const TensorView<T>& view = placed.view;
     for_each_index(view.shape(), [&](std::size_t, const std::array<std::size_t, kMaxRank>& index) {

@@ -129,7 +129,7 @@ bool Player::next() {
     scene_.checks.visit(digest());
 
     const Prediction expected = event_.allocation_failed ? Prediction{"AllocationFailed"} : event_.prediction;
-    as_predicted(scene_.checks, scene_.subject, event_.place(), event_.code, expected);
+    as_predicted(scene_.checks, scene_.subject, [&] { return event_.place(); }, event_.code, expected);
     if (scene_.checks.failed()) return false;
     if (!step.expect.empty() && step.expect != event_.code) {
         stopped_ = vacuous(fmt::format("{}: the case expects {} where {} is right", event_.place(),
@@ -137,7 +137,8 @@ bool Player::next() {
         return false;
     }
     if (const CacheTrack* track = cache(); track != nullptr) {
-        scene_.checks.equal(event_.place() + ": length", track->cache->length(), track->rows.size());
+        scene_.checks.equal([&] { return event_.place() + ": length"; }, track->cache->length(),
+                            track->rows.size());
     }
     return !scene_.checks.failed();
 }
@@ -212,7 +213,7 @@ Player::Call Player::call_of(const Step& step, std::uint64_t cache_batch) const 
     call.shape = {batch, call.rows, width};
     const std::uint64_t rank = step.rank.value_or(3);
     if (rank == 4) call.shape.push_back(1);
-    if (rank < 3) call.shape.erase(call.shape.begin(), call.shape.begin() + static_cast<int>(3 - rank));
+    if (rank < 3) call.shape.erase_first(3 - rank);
 
     const std::uint64_t cursor = cursors_[position_];
     std::uint64_t count = 1;
@@ -230,6 +231,7 @@ Player::Call Player::call_of(const Step& step, std::uint64_t cache_batch) const 
         call.values = {element(0, cursor, 0)};
         return call;
     }
+    call.values.reserve(count);
     if (rank == 3) {
         for (std::uint64_t b = 0; b < batch; ++b) {
             for (std::uint64_t t = 0; t < call.rows; ++t) {
@@ -294,17 +296,12 @@ void Player::offer_rows(const Step& step) {
     const bool well_shaped = event_.prediction.success();
     if (well_shaped) {
         const std::uint64_t length = event_.first + call.rows;
-        cases::Case geometry = current_->geometry;
-        geometry.batch = track.batch;
-        if (call.values.size() < call.rows || multiply_adds(geometry, length) > kSubjectWork / 4) {
+        if (call.values.size() < call.rows ||
+            multiply_adds(current_->geometry, track.batch, length) > kSubjectWork / 4) {
             stopped_ = vacuous("a call is too large to play");
             return;
         }
-        std::vector<Array> prefix = track.rows;
-        prefix.push_back(call.values);
-        event_.prediction =
-            predict_numbers(geometry, current_->nodes->weights, joined(prefix, track.batch, geometry.width),
-                            track.batch, length, event_.first, call.rows);
+        event_.prediction = predict_rows(call, track);
     }
     Output y;
     y.values.assign(call.values.size(), kUntouched);
@@ -319,29 +316,29 @@ void Player::offer_rows(const Step& step) {
         ticket = current_->layer->prepare(*track.cache, x, y);
         end(code_of(ticket));
     }
-    event_.x = call.values;
-    event_.y = y.values;
+    event_.x = std::move(call.values);
+    event_.y = std::move(y.values);
     if (step.verb != Verb::prefill && scene_.subject.can(Capability::allocation)) {
-        scene_.checks.equal(event_.place() + ": allocations", event_.allocations, 0);
+        scene_.checks.equal([&] { return event_.place() + ": allocations"; }, event_.allocations, 0);
     }
     if (event_.refused()) {
         track.workspace_uncertain = track.workspace_uncertain || well_shaped;
         return;
     }
     for (const double value : event_.y) {
-        scene_.checks.that(event_.place() + ": an answer", std::isfinite(value), number_text(value),
-                           "a finite number");
+        scene_.checks.that([&] { return event_.place() + ": an answer"; }, std::isfinite(value),
+                           [&] { return number_text(value); }, "a finite number");
     }
     if (step.verb == Verb::prefill) {
         ++track.advances;
-        take_rows(step, call, track, event_.y);
+        take_rows(call.rows, track);
         return;
     }
     ++track.preparations;
     track.workspace_uncertain = false;
     if (step.verb == Verb::append) {
         ++track.advances;
-        take_rows(step, call, track, event_.y);
+        take_rows(call.rows, track);
         return;
     }
     auto made = std::make_unique<TicketTrack>();
@@ -350,18 +347,42 @@ void Player::offer_rows(const Step& step) {
     made->advances = track.advances;
     made->preparations = track.preparations;
     made->updates = track.updates;
-    made->row = call.values;
+    made->row = event_.x;
     made->answer = event_.y;
-    scene_.checks.equal(event_.place() + ": slot", made->ticket->slot(), track.rows.size());
+    scene_.checks.equal([&] { return event_.place() + ": slot"; }, made->ticket->slot(), track.rows.size());
     tickets_.push_back(std::move(made));
 }
 
-void Player::take_rows(const Step&, const Call& call, CacheTrack& track, Array answer) {
-    const std::uint64_t width = current_->geometry.width;
-    for (std::uint64_t t = 0; t < call.rows; ++t) {
-        track.rows.push_back(rows_of(call.values, track.batch, call.rows, width, t, 1));
-        track.answers.push_back(rows_of(answer, track.batch, call.rows, width, t, 1));
+// Most rows stay so far from overflow that the largest number of the prefix shows it; else all is computed.
+Prediction Player::predict_rows(const Call& call, const CacheTrack& track) {
+    const cases::Case& geometry = current_->geometry;
+    Nodes& nodes = *current_->nodes;
+    const std::uint64_t length = event_.first + call.rows;
+    const std::optional<double> largest = largest_finite(call.values);
+    if (largest && track.largest) {
+        if (!nodes.reach) nodes.reach = reach_of(geometry, nodes.weights);
+        if (far_from_overflow(geometry, *nodes.reach, std::max(*largest, *track.largest), length))
+            return {""};
     }
+    std::vector<Array> prefix = track.rows;
+    prefix.push_back(call.values);
+    return predict_numbers(geometry, nodes.weights, joined(prefix, track.batch, geometry.width), track.batch,
+                           length, event_.first, call.rows);
+}
+
+void Player::take_rows(std::uint64_t count, CacheTrack& track) {
+    const std::uint64_t width = current_->geometry.width;
+    for (std::uint64_t t = 0; t < count; ++t) {
+        track.take(rows_of(event_.x, track.batch, count, width, t, 1),
+                   rows_of(event_.y, track.batch, count, width, t, 1));
+    }
+}
+
+void CacheTrack::take(Array row, Array answer) {
+    const std::optional<double> of_row = largest_finite(row);
+    largest = largest && of_row ? std::optional(std::max(*largest, *of_row)) : std::nullopt;
+    rows.push_back(std::move(row));
+    answers.push_back(std::move(answer));
 }
 
 void Player::reset() {
@@ -371,6 +392,7 @@ void Player::reset() {
     end("");
     track.rows.clear();
     track.answers.clear();
+    track.largest = 0;
     ++track.advances;
 }
 

@@ -126,6 +126,7 @@ void Player::update(const Step& step) {
     if (event_.refused()) return;
     ++current_->nodes->updates[which];
     current_->nodes->weights[which] = std::move(values);
+    current_->nodes->reach.reset();
 }
 
 void Player::adamw() {
@@ -151,6 +152,7 @@ void Player::adamw() {
         ++current_->nodes->updates[i];
     }
     current_->nodes->weights = current_->layer->weights();
+    current_->nodes->reach.reset();
 }
 
 Prediction Player::predict_commit(const TicketTrack& ticket, const CacheTrack& track) const {
@@ -163,8 +165,7 @@ Prediction Player::predict_commit(const TicketTrack& ticket, const CacheTrack& t
 }
 
 void Player::commit_in_model(TicketTrack& ticket) {
-    ticket.cache->rows.push_back(ticket.row);
-    ticket.cache->answers.push_back(ticket.answer);
+    ticket.cache->take(ticket.row, ticket.answer);
     ++ticket.cache->advances;
 }
 
@@ -179,7 +180,7 @@ void Player::commit(const Step& step) {
     event_.first = track.rows.size();
     begin();
     end(code_of(track.cache->commit(*ticket.ticket)));
-    scene_.checks.equal(event_.place() + ": allocations", event_.allocations, 0);
+    scene_.checks.equal([&] { return event_.place() + ": allocations"; }, event_.allocations, 0);
     if (event_.refused() || !event_.prediction.allows("")) return;
     event_.count = 1;
     commit_in_model(ticket);
@@ -210,7 +211,7 @@ void Player::commit_all() {
     }
     begin();
     end(code_of(scene_.subject.commit_all(pending)));
-    scene_.checks.equal(event_.place() + ": allocations", event_.allocations, 0);
+    scene_.checks.equal([&] { return event_.place() + ": allocations"; }, event_.allocations, 0);
     if (event_.refused() || !event_.prediction.allows("")) return;
     event_.count = chosen.size();
     for (TicketTrack* const ticket : chosen) {
@@ -234,11 +235,12 @@ void Player::copy() {
     copied->weights = track.weights;
     copied->rows = track.rows;
     copied->answers = track.answers;
+    copied->largest = track.largest;
     copied->cache = std::move(*made);
-    scene_.checks.that(event_.place() + ": the copy", copied->cache->equals(*track.cache), "another cache",
-                       "an equal one");
-    scene_.checks.that(event_.place() + ": the copy's bytes", copied->cache->same_bytes(*track.cache),
-                       "other bytes", "the same bytes");
+    scene_.checks.that([&] { return event_.place() + ": the copy"; }, copied->cache->equals(*track.cache),
+                       "another cache", "an equal one");
+    scene_.checks.that([&] { return event_.place() + ": the copy's bytes"; },
+                       copied->cache->same_bytes(*track.cache), "other bytes", "the same bytes");
     Left left;
     if (scene_.subject.can(Capability::storage)) left.storage = track.cache->storage();
     left.length = track.cache->length();
@@ -254,8 +256,8 @@ void Player::snapshot() {
     const Outcome<Array> values = keys ? track.cache->values() : keys;
     end(code_of(values));
     if (event_.refused()) return;
-    scene_.checks.bits(event_.place() + ": keys", *keys, track.cache->live_keys());
-    scene_.checks.bits(event_.place() + ": values", *values, track.cache->live_values());
+    scene_.checks.bits([&] { return event_.place() + ": keys"; }, *keys, track.cache->live_keys());
+    scene_.checks.bits([&] { return event_.place() + ": values"; }, *values, track.cache->live_values());
 }
 
 }  // namespace attest::properties

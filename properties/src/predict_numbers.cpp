@@ -25,6 +25,19 @@ struct Sum {
     Wide slack = 0;
 };
 
+// From here on a key or a value rounds to infinity.
+Wide largest_stored_of(const cases::Case& geometry) {
+    switch (geometry.storage) {
+        case cases::KvStorage::bf16:
+            return 0x1.ffp+127L;
+        case cases::KvStorage::f16:
+            return 65520.0L;
+        case cases::KvStorage::computing:
+            break;
+    }
+    return static_cast<Wide>(largest_of(geometry.type));
+}
+
 class Walk {
   public:
     Walk(const cases::Case& geometry, const std::array<Array, 4>& weights, std::span<const double> x,
@@ -38,9 +51,7 @@ class Walk {
           count_(count),
           largest_(static_cast<Wide>(largest_of(geometry.type))),
           unit_(geometry.type == cases::ElementType::float32 ? 0x1p-24L : 0x1p-53L),
-          largest_stored_(geometry.storage == cases::KvStorage::bf16  ? 0x1.ffp+127L
-                          : geometry.storage == cases::KvStorage::f16 ? 65520.0L
-                                                                      : largest_) {}
+          largest_stored_(largest_stored_of(geometry)) {}
 
     Prediction predict();
     bool crude_bound_is_enough() const;
@@ -70,7 +81,7 @@ class Walk {
     std::span<const double> x_;
     std::uint64_t batch_, rows_, first_, count_;
     Wide largest_, unit_;
-    Wide largest_stored_;  // from here on a key or a value rounds to infinity
+    Wide largest_stored_;
     Prediction prediction_;
 };
 
@@ -88,19 +99,8 @@ Wide row_magnitude(const Array& weight, std::uint64_t width) {
 
 // Most cases stay so far from overflow that one product of norms shows it.
 bool Walk::crude_bound_is_enough() const {
-    Wide x = 0;
-    for (const double value : x_) {
-        if (!std::isfinite(value)) return false;
-        x = std::max(x, std::abs(static_cast<Wide>(value)));
-    }
-    const Wide q = x * row_magnitude(weights_[0], g_.width);
-    const Wide k = x * row_magnitude(weights_[1], g_.width);
-    const Wide v = x * row_magnitude(weights_[2], g_.width);
-    const Wide y = v * row_magnitude(weights_[3], g_.heads * g_.head_width);
-    const Wide score = 4 * q * k * static_cast<Wide>(g_.head_width);
-    const Wide mix = v * static_cast<Wide>(rows_);
-    const Wide most = std::max({2 * q, 2 * k, score, mix, 2 * y});
-    return most < largest_ / 8 && 2 * std::max(k, v) < largest_stored_ / 2;
+    const std::optional<double> largest = largest_finite(x_);
+    return largest && far_from_overflow(g_, reach_of(g_, weights_), *largest, rows_);
 }
 
 bool Walk::finite_input() const {
@@ -301,6 +301,35 @@ Prediction Walk::predict() {
 
 }  // namespace
 
+std::optional<double> largest_finite(std::span<const double> values) {
+    double largest = 0;
+    for (const double value : values) {
+        if (!std::isfinite(value)) return std::nullopt;
+        largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+}
+
+Reach reach_of(const cases::Case& geometry, const std::array<Array, 4>& weights) {
+    return {.q = row_magnitude(weights[0], geometry.width),
+            .k = row_magnitude(weights[1], geometry.width),
+            .v = row_magnitude(weights[2], geometry.width),
+            .o = row_magnitude(weights[3], geometry.heads * geometry.head_width)};
+}
+
+bool far_from_overflow(const cases::Case& geometry, const Reach& reach, double largest, std::uint64_t rows) {
+    const Wide x = static_cast<Wide>(largest);
+    const Wide q = x * reach.q;
+    const Wide k = x * reach.k;
+    const Wide v = x * reach.v;
+    const Wide score = 4 * q * k * static_cast<Wide>(geometry.head_width);
+    const Wide mix = v * static_cast<Wide>(rows);
+    const Wide most = std::max({2 * q, 2 * k, score, mix, 2 * v * reach.o});
+    // A rotation makes a number less than twice as large as the larger of its pair.
+    return most < static_cast<Wide>(largest_of(geometry.type)) / 8 &&
+           2 * std::max(k, v) < largest_stored_of(geometry) / 2;
+}
+
 Prediction predict_numbers(const cases::Case& geometry, const std::array<Array, 4>& weights,
                            std::span<const double> x, std::uint64_t batch, std::uint64_t rows,
                            std::uint64_t first, std::uint64_t count) {
@@ -314,6 +343,9 @@ bool far_from_overflow(const cases::Case& geometry, const std::array<Array, 4>& 
 
 Prediction predict_rows_one_by_one(const cases::Case& geometry, const std::array<Array, 4>& weights,
                                    std::span<const double> x, std::uint64_t batch, std::uint64_t rows) {
+    // No prefix has larger numbers or more rows than the whole.
+    const std::optional<double> largest = largest_finite(x.first(batch * rows * geometry.width));
+    if (largest && far_from_overflow(geometry, reach_of(geometry, weights), *largest, rows)) return {""};
     Prediction all;
     for (std::uint64_t t = 0; t < rows; ++t) {
         const Array prefix = rows_of(x, batch, rows, geometry.width, 0, t + 1);

@@ -24,12 +24,12 @@ std::uint64_t saturated_sum(std::uint64_t left, std::uint64_t right) {
 
 }  // namespace
 
-std::uint64_t multiply_adds(const cases::Case& g, std::uint64_t rows) {
+std::uint64_t multiply_adds(const cases::Case& g, std::uint64_t batch, std::uint64_t rows) {
     const std::uint64_t heads = saturated_sum(g.heads, g.kv_heads);
-    const std::uint64_t projections = saturated(product({2, g.batch, rows, heads, g.head_width, g.width}));
-    const std::uint64_t attention = saturated(product({2, g.batch, rows, rows, g.heads, g.head_width}));
+    const std::uint64_t projections = saturated(product({2, batch, rows, heads, g.head_width, g.width}));
+    const std::uint64_t attention = saturated(product({2, batch, rows, rows, g.heads, g.head_width}));
     // A head of no width or a row of no features still costs a visit.
-    const std::uint64_t visits = saturated(product({g.batch, rows, saturated_sum(g.width, heads)}));
+    const std::uint64_t visits = saturated(product({batch, rows, saturated_sum(g.width, heads)}));
     return saturated_sum(visits, saturated_sum(projections, attention));
 }
 
@@ -88,16 +88,17 @@ Array joined(std::span<const Array> parts, std::uint64_t batch, std::uint64_t wi
     return whole;
 }
 
-bool as_predicted(Checks& checks, const Subject& subject, std::string_view place, std::string_view code,
+bool as_predicted(Checks& checks, const Subject& subject, Text place, std::string_view code,
                   const Prediction& prediction) {
     if (!subject.can(Capability::typed_refusals)) {
         // Only whether it was refused means something.
         const bool may_pass = prediction.allows("");
         const bool may_refuse = !prediction.success();
         return checks.that(place, code.empty() ? may_pass : may_refuse, code.empty() ? "no refusal" : code,
-                           prediction.text());
+                           [&] { return prediction.text(); });
     }
-    return checks.that(place, prediction.allows(code), code.empty() ? "no refusal" : code, prediction.text());
+    return checks.that(place, prediction.allows(code), code.empty() ? "no refusal" : code,
+                       [&] { return prediction.text(); });
 }
 
 bool asks_for_too_much(const Prediction& prediction) {
@@ -148,7 +149,7 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
         return;
     }
     LayerSpec spec = spec_of(one);
-    if (filled) spec.weights = *filled;
+    if (filled) spec.weights = std::move(*filled);
     Outcome<std::unique_ptr<Layer>> made =
         filled ? subject.make_layer(spec) : subject.make_seeded_layer(spec, one.values.seed);
     as_predicted(checks, subject, "making the layer", code_of(made), prediction);
@@ -168,27 +169,28 @@ void Scene::refuse_or_make(std::initializer_list<Capability> needed, std::uint64
     // More rows than this are only offered to be refused; then a few stand for all.
     constexpr std::uint64_t kMostRows = 1024;
     constexpr std::uint64_t kFewRows = 16;
-    cases::Case filled_case = one;
+    std::optional<cases::Case> few;
     rows = cases::rows_needed(one);
     if (rows > kMostRows) {
         rows = kFewRows;
-        filled_case.steps.assign(1, cases::Step());
-        filled_case.steps[0].verb = cases::Verb::prefill;
-        filled_case.steps[0].count = kFewRows;
-        cases::normalise(filled_case);
+        few = one;
+        few->steps.assign(1, cases::Step());
+        few->steps[0].verb = cases::Verb::prefill;
+        few->steps[0].count = kFewRows;
+        cases::normalise(*few);
     }
     const std::optional<std::uint64_t> work = product({multiply_adds(one, rows), times});
     if (!work || *work > budget) {
         verdict_ = vacuous("the case is too large for this law", checks.counters());
         return;
     }
-    auto inputs = cases::fill<double>(filled_case, cases::Tensor::x);
+    auto inputs = cases::fill<double>(few ? *few : one, cases::Tensor::x);
     if (!inputs) {
         verdict_ = vacuous("the rows are too large to fill", checks.counters());
         return;
     }
     x = std::move(*inputs);
-    weights = std::move(*filled);
+    weights = std::move(spec.weights);
     layer = std::move(*made);
 }
 

@@ -114,63 +114,64 @@ std::string number_text(double value) {
     return fmt::format("{:a} ({:.9g})", value, value);
 }
 
-bool Checks::bits(std::string_view place, double got, double want) {
+bool Checks::bits(Text place, double got, double want) {
     ++counters_.checks;
     if (same_bits(got, want)) {
         return true;
     }
-    fail(std::string(place), number_text(got), number_text(want), "the same bits");
+    fail(place(), number_text(got), number_text(want), "the same bits");
     return false;
 }
 
-bool Checks::bits(std::string_view place, std::span<const double> got, std::span<const double> want) {
+bool Checks::bits(Text place, std::span<const double> got, std::span<const double> want) {
     ++counters_.checks;
     if (got.size() != want.size()) {
-        fail(std::string(place), fmt::format("{} elements", got.size()),
-             fmt::format("{} elements", want.size()), "the same bits");
+        fail(place(), fmt::format("{} elements", got.size()), fmt::format("{} elements", want.size()),
+             "the same bits");
         return false;
     }
     for (std::size_t i = 0; i < got.size(); ++i) {
         if (!same_bits(got[i], want[i])) {
-            fail(fmt::format("{}[{}]", place, i), number_text(got[i]), number_text(want[i]), "the same bits");
+            fail(fmt::format("{}[{}]", place(), i), number_text(got[i]), number_text(want[i]),
+                 "the same bits");
             return false;
         }
     }
     return true;
 }
 
-bool Checks::equal(std::string_view place, std::uint64_t got, std::uint64_t want) {
+bool Checks::equal(Text place, std::uint64_t got, std::uint64_t want) {
     ++counters_.checks;
     if (got == want) {
         return true;
     }
-    fail(std::string(place), fmt::format("{}", got), fmt::format("{}", want), "equality");
+    fail(place(), fmt::format("{}", got), fmt::format("{}", want), "equality");
     return false;
 }
 
-bool Checks::equal(std::string_view place, std::string_view got, std::string_view want) {
+bool Checks::equal(Text place, std::string_view got, std::string_view want) {
     ++counters_.checks;
     if (got == want) {
         return true;
     }
-    fail(std::string(place), std::string(got), std::string(want), "equality");
+    fail(place(), std::string(got), std::string(want), "equality");
     return false;
 }
 
-bool Checks::that(std::string_view place, bool condition, std::string_view got, std::string_view want) {
+bool Checks::that(Text place, bool condition, Text got, Text want) {
     ++counters_.checks;
     if (condition) {
         return true;
     }
-    fail(std::string(place), std::string(got), std::string(want), "nothing else");
+    fail(place(), got(), want(), "nothing else");
     return false;
 }
 
-bool Checks::inside(std::string_view place, double got, double want, double error, double allowed) {
+bool Checks::inside(Text place, double got, double want, double error, double allowed) {
     ++counters_.checks;
     const bool judged = std::isfinite(got) && std::isfinite(want) && std::isfinite(allowed) && allowed >= 0;
     if (!judged || !(error <= allowed)) {
-        fail(std::string(place), number_text(got), number_text(want),
+        fail(place(), number_text(got), number_text(want),
              fmt::format("{:.6g} (error {:.6g})", allowed, error));
         return false;
     }
@@ -178,7 +179,7 @@ bool Checks::inside(std::string_view place, double got, double want, double erro
     const double ratio = error > 0 ? error / allowed : 0;
     if (ratio > counters_.worst) {
         counters_.worst = ratio;
-        counters_.worst_place = std::string(place);
+        counters_.worst_place = place();
     }
     return true;
 }

@@ -18,10 +18,11 @@ from driver import Driver, drivers_in
 from files import Ballast, has_room, write_whole
 from findings import Finding, Findings, run
 from job import Job
-from schedule import Share, choose, slice_seconds
+from schedule import FORK_MIN, Share, choose, slice_seconds
 
 POLL_SECONDS = 0.1
 JUDGED_AT_ONCE = 400
+ONCE_SHRINK_SECONDS = 15
 
 
 class Campaign:
@@ -34,6 +35,9 @@ class Campaign:
         self.ballast = Ballast(options.folder)
         self.extra = [f"--planted={one}" for one in options.planted[:1]]
         self.findings = Findings(options.corpus, self.ballast, self.extra, options.claims)
+        if options.once:
+            # A short run stays near its time, whatever it finds.
+            self.findings.shrink_seconds = min(self.findings.shrink_seconds, ONCE_SHRINK_SECONDS)
         self.running: list[Job] = []
         self.spent = 0.0  # seconds of earlier runs of the same campaign
         self.started = time.monotonic()
@@ -133,7 +137,7 @@ class Campaign:
             self.findings.known |= {key: Finding(**one) for key, one in state["known"].items()}
             for name, one in state["shares"].items():
                 self.shares.setdefault(name, Share()).add(
-                    one["seconds"], one["executions"], one["edges"], one["features"]
+                    one["seconds"], one.get("cpu", 0.0), one["executions"], one["edges"], one["features"]
                 )
 
     def wants_more(self) -> bool:
@@ -162,7 +166,7 @@ class Campaign:
         else:
             seconds = slice_seconds(self.options.seconds, jobs, drivers)
             seconds = max(2, min(seconds, int(self.options.seconds - self.elapsed())))
-        job = Job(self.drivers[name], seconds, fork=not self.options.once, extra=self.extra)
+        job = Job(self.drivers[name], seconds, fork=not self.options.once and seconds >= FORK_MIN, extra=self.extra)
         job.start()
         self.running.append(job)
         return True
@@ -189,7 +193,7 @@ class Campaign:
 
     def account(self, job: Job) -> None:
         driver, said = job.driver, job.progress
-        self.shares[driver.name].add(job.took, said.executions, said.edges, said.features)
+        self.shares[driver.name].add(job.took, job.cpu, said.executions, said.edges, said.features)
         job.keep_log()
         grown.rescue(driver)
         found = self.report_new(driver)

@@ -17,7 +17,7 @@ SESSION_LAWS = (
     "commit_all_is_all_or_nothing",
     "copies_are_independent",
 )
-TIMEOUT_S = 30
+TIMEOUT_S = 10  # a case takes milliseconds, and a second at most; a loaded machine takes longer
 MEMORY_MB = 2560
 LENGTH_MAX = 8192
 
@@ -89,6 +89,8 @@ class Driver:
             f"-max_len={LENGTH_MAX}",
             "-print_final_stats=1",
             "-print_funcs=0",
+            # What others find is read only where others share the folder.
+            f"-reload={1 if self.worker else 0}",
             # Inputs that take long are tried less often.
             "-entropic_scale_per_exec_time=1",
             f"-artifact_prefix={self.found}/",

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import boxes
-from driver import ORACLE, SESSION, Driver
+from driver import MEMORY_MB, ORACLE, SESSION, TIMEOUT_S, Driver
 from files import Ballast, digest
 from job import die_with_parent, environment
 
 SHRINK_SECONDS = 60
+SHRINK_HANG_SECONDS = 20  # a hang is shrunk by waiting for others, so it gets fewer tries …
+HANG_SECONDS = 3  # … and each is one that takes so long: none should take more than a second
+AGAIN_SECONDS = 2 * TIMEOUT_S
+HANG = "timeout"
 SUMMARY = re.compile(r"SUMMARY: (\w+): ([\w-]+)[^\n]*? in ([^\n(]+)|SUMMARY: (\w+): ([^\n]+)")
 SHOWN_LINES = 100
 FRAME = re.compile(r"^ *#\d+ .* in (.*/(?:lib|reference|properties|fuzz)/\S+)$", re.MULTILINE)
+EXIT_TIMEOUT = 124
+LIBFUZZER_TIMEOUT = 70  # its -timeout_exitcode
 ARTIFACTS = ("crash-*", "leak-*", "timeout-*", "oom-*")
 
 
@@ -41,7 +47,7 @@ class Finding:
 
 
 def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, str]:
-    """Exit code, output, errors; a driver that takes too long has exit code 124."""
+    """Exit code, output, errors; a driver that takes too long has exit code EXIT_TIMEOUT."""
     try:
         done = subprocess.run(
             driver.command(*arguments),
@@ -54,7 +60,7 @@ def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, s
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return 124, "", "SUMMARY: driver: timeout"
+        return EXIT_TIMEOUT, "", "SUMMARY: driver: timeout"
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
@@ -76,11 +82,23 @@ def diagnose(driver: Driver, path: Path, extra: list[str]) -> tuple[bool, str, s
     """Whether the input fails again, the law it breaks, the place, a text, and the stack of a death."""
     law = "" if not driver.is_reader else driver.name
     code, _, errors = run(
-        driver, [*extra, "-timeout=60", "-rss_limit_mb=2560", f"-artifact_prefix={driver.temporary}/", str(path)], 120
+        driver,
+        [
+            *extra,
+            f"-timeout={TIMEOUT_S}",
+            f"-rss_limit_mb={MEMORY_MB}",
+            f"-artifact_prefix={driver.temporary}/",
+            str(path),
+        ],
+        AGAIN_SECONDS,
     )
     if code == 0:
         return False, law, "", "did not fail when it was run again", ""
-    _, told, _ = run(driver, [*extra, "--judge", str(path)], 120)
+    stack = "\n".join(FRAME.findall(errors)[:30])
+    if code in (EXIT_TIMEOUT, LIBFUZZER_TIMEOUT):
+        # Nothing is learnt from letting it hang once more.
+        return True, law, HANG, f"hangs: takes more than {TIMEOUT_S} s", stack
+    _, told, _ = run(driver, [*extra, "--judge", str(path)], AGAIN_SECONDS)
     fields = told.rstrip("\n").split("\t")
     if len(fields) == 6 and fields[1] == "fails":
         return True, fields[2] or law, fields[4], fields[5], ""
@@ -88,7 +106,6 @@ def diagnose(driver: Driver, path: Path, extra: list[str]) -> tuple[bool, str, s
     place = "death"
     if match is not None:
         place = f"{match[2]} in {match[3].split('<')[0]}" if match[1] else f"{match[4]} {match[5][:80]}"
-    stack = "\n".join(FRAME.findall(errors)[:30])
     return True, law, place, f"dies: {match[0] if match is not None else f'exit {code}'}", stack
 
 
@@ -106,6 +123,7 @@ class Findings:
         self.claims = claims  # shared with other workers
         self.ballast = ballast
         self.extra = extra
+        self.shrink_seconds = SHRINK_SECONDS  # for one finding
         self.known: dict[str, Finding] = {}
 
     def collect(self, driver: Driver) -> list[Finding]:
@@ -143,7 +161,7 @@ class Findings:
                 self.known[key].seen += 1
             path.rename(self.seen_folder(driver) / path.name)
             return None
-        kept, content = self.minimised(driver, path, content, law) if confirmed else (path, content)
+        kept, content = self.minimised(driver, path, content, place == HANG) if confirmed else (path, content)
         finding = self.written(driver, kept, content, law, place, text, confirmed)
         finding.key, finding.stack = key, stack
         self.known[key] = finding
@@ -166,19 +184,23 @@ class Findings:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def minimised(self, driver: Driver, path: Path, content: bytes, law: str) -> tuple[Path, bytes]:
+    def minimised(self, driver: Driver, path: Path, content: bytes, hangs: bool) -> tuple[Path, bytes]:
+        limit = min(self.shrink_seconds, SHRINK_HANG_SECONDS) if hangs else self.shrink_seconds
+        if driver.is_reader and hangs:
+            return path, content
         if driver.is_reader:
             smallest = driver.temporary / "smallest"
             run(
                 driver,
-                [*self.extra, "-minimize_crash=1", "-max_total_time=20", f"-exact_artifact_path={smallest}", str(path)],
-                SHRINK_SECONDS,
+                [*self.extra, "-minimize_crash=1", f"-max_total_time={min(limit, 20)}", f"-exact_artifact_path={smallest}", str(path)],
+                limit + AGAIN_SECONDS,
             )
             fails = smallest.exists() and diagnose(driver, smallest, self.extra)[0]
             return path, smallest.read_bytes() if fails else content
-        code, text, _ = run(driver, [*self.extra, "--shrink", str(path), str(SHRINK_SECONDS)], SHRINK_SECONDS + 60)
+        each = HANG_SECONDS if hangs else TIMEOUT_S
+        code, text, _ = run(driver, [*self.extra, "--shrink", str(path), str(limit), str(each)], limit + 2 * TIMEOUT_S)
         if code != 0 or not text:
-            code, text, _ = run(driver, [*self.extra, "--case", str(path)], 60)
+            code, text, _ = run(driver, [*self.extra, "--case", str(path)], AGAIN_SECONDS)
         return path, text.encode() if code == 0 and text else content
 
     def written(

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from driver import LENGTH_MAX, Driver
+from driver import LENGTH_MAX, TIMEOUT_S, Driver
 from files import digest, write_whole
 from job import die_with_parent, environment
 
@@ -69,7 +69,7 @@ def minimise(driver: Driver, extra: list[str]) -> str:
         "-merge=1",
         f"-max_len={LENGTH_MAX}",
         *driver.counting(),
-        "-timeout=30",
+        f"-timeout={TIMEOUT_S}",
         f"-artifact_prefix={driver.found}/",
         str(new),
         str(driver.grown),

@@ -5,16 +5,18 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import IO
 
-from driver import Driver
+from driver import TIMEOUT_S, Driver
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 TAIL_LINES = 400
+LATE_S = 3 * TIMEOUT_S  # after its time, before a driver counts as hung
 
 # "#4096 pulse cov: 812 ft: 3021 corp: 44/9Kb exec/s: 2048 ..." of one process,
 # "#4096: cov: 812 ft: 3021 corp: 44 exec/s: 2048 oom/timeout/crash: 0/0/0 time: 5s job: 2" of fork mode.
@@ -61,10 +63,11 @@ class Job:
     progress: Progress = field(default_factory=Progress)
     started: float = 0.0
     took: float = 0.0
+    cpu: float = 0.0  # seconds of it and of its children
     exit_code: int | None = None
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
     _process: subprocess.Popen[bytes] | None = None
-    _rest: bytes = b""
+    _watchers: list[threading.Thread] = field(default_factory=list)
 
     def start(self) -> None:
         self.started = time.monotonic()
@@ -82,7 +85,11 @@ class Job:
             preexec_fn=die_with_parent,
             start_new_session=True,
         )
-        os.set_blocking(self.output.fileno(), False)
+        # Threads of its own read it and see it end: whatever the conductor does meanwhile, the driver never waits for a
+        # reader, and its time ends when it ends.
+        self._watchers = [threading.Thread(target=one, daemon=True) for one in (self.read, self.see_end)]
+        for one in self._watchers:
+            one.start()
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -95,26 +102,27 @@ class Job:
         return self.process.stdout
 
     def read(self) -> None:
-        """Takes in what the driver has said since the last time."""
-        while chunk := self.output.read(1 << 16):
-            *whole, self._rest = (self._rest + chunk).split(b"\n")
-            for raw in whole:
-                line = raw.decode("utf-8", "replace")
-                self.lines.append(line)
-                self.progress.read(line)
+        """Takes in what the driver says, to its end."""
+        for raw in self.output:
+            line = raw.decode("utf-8", "replace").rstrip("\n")
+            self.lines.append(line)
+            self.progress.read(line)
+
+    def see_end(self) -> None:
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.took = time.monotonic() - self.started
+        self.cpu = used.ru_utime + used.ru_stime
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.exit_code = self.process.returncode
 
     def ended(self) -> bool:
-        self.read()
         if self.exit_code is None:
-            self.exit_code = self.process.poll()
-            if self.exit_code is None:
-                # libFuzzer ends by itself; one that does not is hung beyond its own timeout.
-                if time.monotonic() - self.started > self.seconds + 120:
-                    self.stop()
-                return False
-            self.read()
-            self.took = time.monotonic() - self.started
-            self.output.close()
+            # libFuzzer ends by itself; one that does not is hung beyond its own timeout.
+            if time.monotonic() - self.started > self.seconds + LATE_S:
+                self.stop()
+            return False
+        # What it said last is there at once, unless a grandchild lives on and keeps the pipe open.
+        self._watchers[0].join(timeout=5)
         return True
 
     def stop(self) -> None:

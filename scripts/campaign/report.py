@@ -38,21 +38,25 @@ class Progress:
         print(line, file=sys.stderr, flush=True)
 
 
+def per(executions: int, seconds: float) -> float:
+    return executions / seconds if seconds else 0.0
+
+
 def table(shares: dict[str, Share], known: dict[str, Finding], jobs: dict[str, str]) -> str:
     """One row a driver, and all together."""
-    rows = [f"{'driver':<38}{'executions':>12}{'a second':>10}{'edges':>8}{'features':>10}{'worst':>9}  verdict"]
+    rows = [f"{'driver':<38}{'executions':>12}{'a second':>10}{'a CPU s':>9}{'edges':>8}{'features':>10}{'worst':>9}  verdict"]
     for name, share in shares.items():
-        rate = share.executions / share.seconds if share.seconds else 0.0
+        rate, of_core = per(share.executions, share.seconds), per(share.executions, share.cpu)
         worst = f"{share.worst:.4f}" if share.worst > 0 else "-"
         found = len(findings_of(known, name))
         verdict = jobs.get(name) or (f"{found} findings" if found else "nothing found")
         rows.append(
-            f"{name:<38}{share.executions:>12}{rate:>10.0f}{share.edges:>8}{share.features:>10}{worst:>9}  {verdict}"
+            f"{name:<38}{share.executions:>12}{rate:>10.0f}{of_core:>9.0f}{share.edges:>8}{share.features:>10}{worst:>9}  {verdict}"
         )
     executions = sum(one.executions for one in shares.values())
     seconds = sum(one.seconds for one in shares.values())
-    rate = executions / seconds if seconds else 0.0
-    rows.append(f"{'total':<38}{executions:>12}{rate:>10.0f}{'':>8}{'':>10}{'':>9}  {len(known)} findings")
+    rate, of_core = per(executions, seconds), per(executions, sum(one.cpu for one in shares.values()))
+    rows.append(f"{'total':<38}{executions:>12}{rate:>10.0f}{of_core:>9.0f}{'':>8}{'':>10}{'':>9}  {len(known)} findings")
     return "\n".join(rows)
 
 

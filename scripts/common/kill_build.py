@@ -157,8 +157,9 @@ def shell(words):
     return shlex.join(str(word) for word in words).replace("$", "$$")
 
 
-def ninja_of(build, bug, changed, objects, files, link):
-    """The edges that make a bug's module: the objects that its patch changes, before the library itself."""
+def ninja_of(build, bug, changed, objects, files, link, after_it):
+    """The edges that make a bug's module: the objects that its patch changes, before the library itself. They are made
+    again when `after_it` is, which was linked from that library."""
     lines, compiled = [], []
     for name, entry in objects.items():
         if not files[name] & changed:
@@ -173,21 +174,20 @@ def ninja_of(build, bug, changed, objects, files, link):
         compiled.append(output)
     before, after = link
     command = [*before, "-o", bug.module, *compiled, *after]
-    program = build / "bin" / "attest-properties"
-    lines += [f"build {escape(bug.module)}: object {' '.join(escape(one) for one in [*compiled, program])}",
+    lines += [f"build {escape(bug.module)}: object {' '.join(escape(one) for one in [*compiled, after_it])}",
               f"  command = cd {shell([build])} && {shell(command)}", f"  what = {bug.name}"]
     return lines
 
 
-def build(build, out, bugs, jobs, progress):
+def build(build, out, bugs, jobs, progress, target="attest-properties"):
     """Builds the program, the library and every bug's module; jobs compilers at a time."""
     build = build.resolve()
-    progress("building the library and attest-properties")
+    progress(f"building the library and {target}")
     if not (build / "build.ninja").exists():
         done = run(["cmake", "--preset", build.name], cwd=ROOT)
         if done.returncode != 0:
             raise Unusable(f"can't configure {build}:\n{done.stdout}{done.stderr}")
-    done = run(["cmake", "--build", build, "-j", jobs, "--target", "attest-properties"])
+    done = run(["cmake", "--build", build, "-j", jobs, "--target", target])
     if done.returncode != 0:
         raise Unusable(f"the library itself does not build:\n{done.stdout[-4000:]}{done.stderr}")
     objects = sound_objects(build)
@@ -200,7 +200,7 @@ def build(build, out, bugs, jobs, progress):
         progress(f"planting: {number} of {len(bugs)}, {bug.name}")
         bug.folder = out.resolve() / "bugs" / bug.name
         bug.module = bug.folder / f"{bug.name}.so"
-        lines += ninja_of(build, bug, plant(bug, originals), objects, files, link)
+        lines += ninja_of(build, bug, plant(bug, originals), objects, files, link, build / "bin" / target)
     (out / "build.ninja").write_text("\n".join(lines) + "\n")
     command = ["ninja", "-C", out, "-j", jobs, "-k", "0", *(bug.module for bug in bugs)]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ninja:

@@ -31,8 +31,7 @@ template <class T>
 class AdamW {
   public:
     /// make keeps handles on the parameters and allocates the moments and room for one step, so that a step
-    /// allocates nothing. It refuses with HyperparameterInvalid, DuplicateParameter, ElementCountOverflow,
-    /// AllocationFailed.
+    /// allocates nothing. It refuses with HyperparameterInvalid, DuplicateParameter, AllocationFailed.
     [[nodiscard]] static Result<AdamW> make(std::span<const Parameter<T>> parameters,
                                             const AdamWOptions& options = {},
                                             Memory& memory = default_memory());

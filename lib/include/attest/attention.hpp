@@ -34,7 +34,10 @@ struct AttentionGeometry {
     std::size_t kv_heads = 0;
     std::size_t head_width = 0;
 
-    friend bool operator==(const AttentionGeometry&, const AttentionGeometry&) = default;
+    friend bool operator==(const AttentionGeometry& left, const AttentionGeometry& right) {
+        return left.model_width == right.model_width && left.heads == right.heads &&
+               left.kv_heads == right.kv_heads && left.head_width == right.head_width;
+    }
 };
 
 /// MultiHeadAttention computes, for every row of x,

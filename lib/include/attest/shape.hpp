@@ -60,7 +60,9 @@ class Shape {
         return changed;
     }
 
-    friend constexpr bool operator==(const Shape&, const Shape&) = default;
+    friend constexpr bool operator==(const Shape& left, const Shape& right) {
+        return left.rank_ == right.rank_ && left.lengths_ == right.lengths_;
+    }
 
   private:
     std::array<std::size_t, kMaxRank> lengths_{};

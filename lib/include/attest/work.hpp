@@ -16,7 +16,11 @@ struct Work {
     std::size_t incremental_rows = 0;       ///< rows this step projected: 1
     std::size_t reused_key_value_rows = 0;  ///< retained rows it did not project: the old length
 
-    friend bool operator==(const Work&, const Work&) = default;
+    friend bool operator==(const Work& left, const Work& right) {
+        return left.position == right.position && left.full_prefix_rows == right.full_prefix_rows &&
+               left.incremental_rows == right.incremental_rows &&
+               left.reused_key_value_rows == right.reused_key_value_rows;
+    }
 };
 
 /// What one step showed, for the contrast below.
@@ -33,7 +37,12 @@ struct HistoryContrast {
     std::size_t reused_key_rows = 0;
     std::size_t reused_value_rows = 0;
 
-    friend bool operator==(const HistoryContrast&, const HistoryContrast&) = default;
+    friend bool operator==(const HistoryContrast& left, const HistoryContrast& right) {
+        return left.complete_prefix_rows_per_projection == right.complete_prefix_rows_per_projection &&
+               left.incremental_rows_per_projection == right.incremental_rows_per_projection &&
+               left.reused_key_rows == right.reused_key_rows &&
+               left.reused_value_rows == right.reused_value_rows;
+    }
 };
 
 /// history_contrast adds up steps and checks that each agrees with itself: key_rows = cache_length =

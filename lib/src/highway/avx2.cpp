@@ -11,9 +11,7 @@ namespace attest::detail {
 template <class T>
 const Kernels<T>* highway_avx2_kernels() noexcept {
     const Kernels<T>* const loops = avx2_kernels<T>();
-    if (loops == nullptr || !__builtin_cpu_supports("bmi2")) {
-        return nullptr;
-    }
+    if (loops == nullptr || !__builtin_cpu_supports("bmi2")) return nullptr;
     static const Kernels<T> table = HWY_NAMESPACE::HighwayKernels<T>::table("avx2", loops->advance);
     return &table;
 }

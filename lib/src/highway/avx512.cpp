@@ -14,9 +14,8 @@ const Kernels<T>* highway_avx512_kernels() noexcept {
     const Kernels<T>* const loops = avx2_kernels<T>();
     if (loops == nullptr || !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("bmi2")) {
+        !__builtin_cpu_supports("bmi2"))
         return nullptr;
-    }
     static const Kernels<T> table = HWY_NAMESPACE::HighwayKernels<T>::table("avx512", loops->advance);
     return &table;
 }

@@ -1,6 +1,7 @@
 // Many dot products: rows against one vector, or against several at once.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "../kernels.hpp"
@@ -123,10 +124,10 @@ struct Tile {
             for (std::size_t p = 0; p < kParts<T>; ++p)
                 acc[i][p] = hn::Zero(Tag<T>());
         }
-        const std::size_t whole = kChunks != 0 ? kChunks * kLane : width / kLane * kLane;
         if constexpr (kChunks != 0) {
             all_chunks<Together, kChunks>(acc, rows, stride, queries, query_stride);
         } else {
+            const std::size_t whole = width / kLane * kLane;
             for (std::size_t c = 0; c < width / kLane; ++c) {
                 chunk<Together>(acc, rows, stride, queries, query_stride, c);
             }
@@ -193,7 +194,7 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
                           std::size_t count, const T* queries, std::size_t query_stride, std::size_t width,
                           T scale) {
     using Kernel = Tile<T, Queries, S>;
-    constexpr std::size_t together = Together < Kernel::kRows ? Together : Kernel::kRows;
+    constexpr std::size_t together = std::min(Together, Kernel::kRows);
     const Vec<T> factor = hn::Set(Tag<T>(), scale);
     std::size_t r = 0;
     if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {

@@ -52,7 +52,7 @@ HWY_INLINE void mix_rows(T* sums, std::size_t sum_stride, const T* w, std::size_
     constexpr std::size_t lanes = kNative<T>;
     // As many sums as leave registers for a row and the weights: 32 registers with 512 bits, else 16.
     constexpr std::size_t budget = HWY_CAP_GE512 || HWY_TARGET == HWY_NEON ? 16 : 8;
-    constexpr std::size_t most = budget / Queries < 8 ? budget / Queries : 8;
+    constexpr std::size_t most = std::min<std::size_t>(budget / Queries, 8);
     std::size_t f = 0;
     for (; width - f >= most * lanes; f += most * lanes) {
         mix_tile<T, Queries, most>(sums + f, sum_stride, w, w_stride, rows + f, stride, count, fresh);
@@ -79,7 +79,6 @@ template <class T>
 HWY_INLINE void mix_queries(T* sums, std::size_t sum_stride, const T* w, std::size_t w_stride,
                             std::size_t queries, const T* rows, std::size_t stride, std::size_t count,
                             std::size_t width, bool fresh) {
-    if (count == 0) return;
     // With 4 queries only half of a long row's sums fit the registers, and every row would be read in two
     // pieces: whole rows by 2 queries keep the order of addresses.
     const bool fours = width * sizeof(T) <= 4 * HWY_LANES(T) * sizeof(T);
@@ -103,7 +102,7 @@ template <class T, class S>
 void mix_narrow(T* sums, std::size_t sum_stride, const T* w, std::size_t w_stride, std::size_t queries,
                 const RowRun<S>& run, std::size_t width, bool fresh) {
     if (queries == 1 || width > kWidened) {
-        for (std::size_t q = 0; q < queries && run.count != 0; ++q) {
+        for (std::size_t q = 0; q < queries; ++q) {
             mix_rows<T, 1>(sums + q * sum_stride, sum_stride, w + q * w_stride, w_stride, run.rows,
                            run.stride, run.count, width, fresh);
         }
@@ -114,7 +113,8 @@ void mix_narrow(T* sums, std::size_t sum_stride, const T* w, std::size_t w_strid
     for (std::size_t r = 0; r < run.count; r += step) {
         const std::size_t some = run.count - r < step ? run.count - r : step;
         widen_rows(wide, run, r, some, width);
-        mix_queries(sums, sum_stride, w + r, w_stride, queries, wide, width, some, width, fresh && r == 0);
+        mix_queries(sums, sum_stride, w + r, w_stride, queries, wide, width, some, width, fresh);
+        fresh = false;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <attest/error.hpp>
 #include <cmath>
+#include <set>
 #include <string>
 
 namespace attest {
@@ -42,6 +43,26 @@ TEST(Error, FitsItsMessageAtItsWorst) {
         describe(Error(CacheRopeMismatch{SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, -0x1.123456789abcdp-1000,
                                          -0x1.123456789abcdp-1000, true, true}));
     EXPECT_LT(rope.length, Message::kCapacity - 1);
+}
+
+TEST(Error, NamesWhatItSpeaksOf) {
+    std::set<std::string_view> names;
+    for (auto stage = Stage::input; stage <= Stage::tensor;
+         stage = static_cast<Stage>(static_cast<int>(stage) + 1))
+        names.insert(name(stage));
+    EXPECT_EQ(names.size(), static_cast<std::size_t>(Stage::tensor) + 1);
+    EXPECT_EQ(name(Stage::tensor), "tensor");
+    for (const auto which : {Hyperparameter::learning_rate, Hyperparameter::beta1, Hyperparameter::beta2,
+                             Hyperparameter::epsilon, Hyperparameter::weight_decay}) {
+        EXPECT_EQ(describe(Error(HyperparameterInvalid{which, 2})).view(),
+                  std::string(name(which)) + " 2 lies outside its domain");
+    }
+    EXPECT_EQ(describe(Error(CacheLayerMismatch{2})).view().substr(0, 34),
+              "the cache was made for another wv;");
+    EXPECT_EQ(describe(Error(CacheLayerMismatch{4})).view().substr(0, 33),
+              "the cache was made for another ?;");
+    EXPECT_EQ(describe(Error(StaleTicket{StaleReason::updated, 1})).view(),
+              "ticket 1 is stale (a parameter was updated); nothing was committed, prepare the row again");
 }
 
 }  // namespace

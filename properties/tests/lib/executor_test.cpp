@@ -8,6 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#if defined(__GLIBC__)
+#include <pthread.h>
+#endif
+
 #include "counting_memory.hpp"
 #include "fixture.hpp"
 
@@ -25,14 +29,17 @@ class Backwards final : public Executor {
     [[nodiscard]] std::size_t workers() const noexcept override { return workers_; }
     void run(std::size_t pieces, Task task, void* context) noexcept override {
         most_ = std::max(most_, pieces);
+        ++runs_;
         for (std::size_t piece = pieces; piece-- > 0;)
             task(context, piece, piece % workers_);
     }
     [[nodiscard]] std::size_t most() const { return most_; }
+    [[nodiscard]] std::size_t runs() const { return runs_; }
 
   private:
     std::size_t workers_;
     std::size_t most_ = 0;
+    std::size_t runs_ = 0;
 };
 
 TEST(ThreadPool, RunsEveryPieceOnceAndNoWorkerTwiceAtOnce) {
@@ -95,6 +102,41 @@ TEST(ThreadPool, RefusesWhatItCannotDo) {
         EXPECT_EQ(refusal(ThreadPool::make(2, memory)), "AllocationFailed");
     }
     EXPECT_EQ(memory.live, 0U);
+}
+
+#if defined(__GLIBC__) && !ATTEST_TEST_SANITIZED
+// A thread that wants more address space for its stack than there is can't be started.
+TEST(ThreadPool, SaysWhenThereAreNoThreads) {
+    pthread_attr_t usual;
+    ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+    pthread_attr_t greedy = usual;
+    ASSERT_EQ(pthread_attr_setstacksize(&greedy, std::size_t{1} << 47), 0);
+    ASSERT_EQ(pthread_setattr_default_np(&greedy), 0);
+    test::CountingMemory memory;
+    const auto refused = ThreadPool::make(4, memory);
+    ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+    ASSERT_EQ(refusal(refused), "ThreadsUnavailable");
+    EXPECT_EQ(refused.error().get_if<ThreadsUnavailable>()->workers, 4U);
+    EXPECT_EQ(refused.error().get_if<ThreadsUnavailable>()->started, 1U);
+    EXPECT_EQ(memory.live, 0U);
+}
+#endif
+
+// The caller finds nothing left to do, and waits for a piece that takes long.
+TEST(ThreadPool, WaitsForThePieceThatTakesLongest) {
+    auto pool = *ThreadPool::make(3);
+    for (int job = 0; job < 4; ++job) {
+        std::atomic<int> done = 0;
+        auto body = [&](std::size_t, std::size_t worker) {
+            if (worker != 0) {
+                timespec pause{0, 5'000'000};
+                nanosleep(&pause, nullptr);
+            }
+            ++done;
+        };
+        run_pieces(pool, 50, body);
+        EXPECT_EQ(done, 50);
+    }
 }
 
 template <class T>
@@ -177,6 +219,32 @@ TYPED_TEST(Executors, FewHeadsAreCutByPosition) {
     const auto one = *x.view().slice(1, 0, 1);
     ASSERT_TRUE(layer.forward_incremental(one, cache, one, executor));
     EXPECT_GE(executor.most(), 4U);
+}
+
+// Whether a step is cut by position, by workers, key/value heads of the whole batch and rows it sees. Cut,
+// scores, softmax and mix are a job each.
+TEST(Splits, AreWorthTheirWhile) {
+    struct Case {
+        std::size_t workers;
+        std::size_t lanes;
+        std::size_t rows;
+        bool cut;
+    };
+    const Case cases[] = {{2, 1, 512, true},   {1, 1, 512, false}, {2, 2, 512, false}, {2, 9, 512, false},
+                          {9, 33, 512, false}, {7, 16, 512, true}, {2, 1, 192, false}, {2, 1, 193, true}};
+    for (const Case& each : cases) {
+        SCOPED_TRACE(each.workers * 100000 + each.lanes * 1000 + each.rows);
+        const auto layer =
+            *MultiHeadAttention<float>::from_seed(7, {1, 1, 1, 1}, test::rotary<float>({0, 600}));
+        auto cache = *LayerKvCache<float>::make(layer, each.lanes, 600);
+        auto x = *Tensor<float>::zeros(Shape{each.lanes, each.rows, 1});
+        const auto one = *x.view().slice(1, 0, 1);
+        ASSERT_TRUE(
+            layer.prefill(*x.view().slice(1, 1, each.rows - 1), cache, *x.view().slice(1, 1, each.rows - 1)));
+        Backwards executor(each.workers);
+        ASSERT_TRUE(layer.forward_incremental(one, cache, one, executor));
+        EXPECT_EQ(executor.runs(), each.cut ? 5U : 3U);
+    }
 }
 
 TYPED_TEST(Executors, TheFirstRefusalIsTheSerialOne) {

@@ -316,5 +316,71 @@ TYPED_TEST(KernelTables, OneNonFiniteValueAnywhereIsSeen) {
     }
 }
 
+// Rows so long that the second cache holds none but the fewest.
+TYPED_TEST(KernelTables, ProjectionsOfTheLongestRowsAgree) {
+    using T = TypeParam;
+    constexpr std::size_t width = (std::size_t{256} << 10) / sizeof(T);
+    const Row<T> weights = draw<T>(3 * width, 1);
+    const Row<T> x = draw<T>(9 * width, 2);
+    this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+        Row<T> got(9 * 3);
+        Row<T> want(9 * 3);
+        table.project_rows(got.data(), 3, x.data(), width, 9, weights.data(), width, 3, width);
+        portable.project_rows(want.data(), 3, x.data(), width, 9, weights.data(), width, 3, width);
+        EXPECT_EQ(difference(got, want), "");
+    });
+}
+
+// The first query of a group may see nothing at all.
+TYPED_TEST(KernelTables, CausalMixesBeginWithNothing) {
+    using T = TypeParam;
+    constexpr std::size_t width = 20;
+    constexpr std::size_t queries = 3;
+    const TwoRuns<T> values(0, 0, queries, width, 5);
+    const Row<T> w = draw<T>(queries * queries, 6);
+    for (const Kernels<T>* const table : available_kernels<T>()) {
+        Row<T> scratch(kCausalGroup * mix_scratch_elements(queries, width));
+        Row<T> got(queries * width, T(7));
+        table->mix_group(got.data(), width, w.data(), queries, queries, values.rows, width, scratch.data(),
+                         true);
+        for (std::size_t f = 0; f < width; ++f) {
+            EXPECT_EQ(got[f], T(0)) << table->name;
+            EXPECT_EQ(got[width + f], std::fma(w[queries], values.candidates[f], T(0))) << table->name;
+        }
+    }
+}
+
+// Too long to be widened for several queries together.
+TEST(NarrowRows, OfTheLongestKindGiveTheBitsOfTheSameRowsWidened) {
+    constexpr std::size_t width = 4100;
+    constexpr std::size_t queries = 2;
+    for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
+        Row<float> wide = draw<float>(3 * width, 1);
+        std::vector<std::uint16_t> bits(wide.size());
+        for (std::size_t i = 0; i < wide.size(); ++i) {
+            bits[i] = narrow(wide[i] / 1000, storage);
+            wide[i] = widen(bits[i], storage);
+        }
+        const RowRun<float> none = {wide.data(), width, 0};
+        const PositionRows<float> narrowed = {{bits.data(), width, 3, storage}, none};
+        const PositionRows<float> widened = {{wide.data(), width, 3}, none};
+        const Row<float> w = draw<float>(queries * width, 3);
+        for (const Kernels<float>* const table : available_kernels<float>()) {
+            Row<float> got(queries * width);
+            Row<float> want(queries * width);
+            Row<float> scratch(kCausalGroup * mix_scratch_elements(3, width));
+            table->score_group(got.data(), 3, w.data(), width, queries, narrowed, width, 0.5F);
+            portable_kernels<float>().score_group(want.data(), 3, w.data(), width, queries, widened, width,
+                                                  0.5F);
+            EXPECT_EQ(difference(got, want), "") << table->name;
+            table->mix_group(got.data(), width, w.data(), width, queries, narrowed, width, scratch.data(),
+                             false);
+            portable_kernels<float>().mix_group(want.data(), width, w.data(), width, queries, widened, width,
+                                                scratch.data(), false);
+            EXPECT_EQ(difference(got, want), "") << table->name;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace attest::detail

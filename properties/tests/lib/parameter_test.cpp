@@ -4,6 +4,7 @@
 #include <attest/parameter.hpp>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "counting_memory.hpp"
@@ -56,6 +57,9 @@ TEST(Parameter, ARefusedUpdateChangesNothing) {
     const auto refused = weight.update(row({5, kNan}));
     ASSERT_EQ(test::refusal(refused), "NonFiniteUpdate");
     EXPECT_EQ(refused.error().get_if<NonFiniteUpdate>()->index, 1U);
+    const auto first = weight.update(row({kInfinity, kNan}));
+    ASSERT_EQ(test::refusal(first), "NonFiniteUpdate");
+    EXPECT_EQ(first.error().get_if<NonFiniteUpdate>()->index, 0U);
     EXPECT_EQ(stored(weight), (std::vector<double>{1, 2}));
     EXPECT_EQ(weight.revision(), 0U);
     const std::vector<double> infinite{0, -kInfinity};
@@ -69,6 +73,45 @@ TEST(Parameter, UpdatesFromAViewOfItself) {
     EXPECT_EQ(stored(weight), (std::vector<double>{1, 3, 2, 4}));
 }
 
+// Hands out one array, part after part.
+class Arena final : public Memory {
+  public:
+    void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        used_ = (used_ + alignment - 1) / alignment * alignment;
+        if (failing || bytes > sizeof(bytes_) - used_) return nullptr;
+        return bytes_ + std::exchange(used_, used_ + bytes);
+    }
+    void deallocate(void*, std::size_t, std::size_t) noexcept override {}
+    bool failing = false;
+
+  private:
+    alignas(64) unsigned char bytes_[2048] = {};
+    std::size_t used_ = 0;
+};
+
+// Values that lie before the parameter's own, behind them, and across them.
+TEST(Parameter, UpdatesFromItsNeighbourhood) {
+    Arena memory;
+    const std::vector<double> square{1, 2, 3, 4};
+    const auto given = *TensorView<const double>::over(square, Shape{2, 2});
+    auto before = *Tensor<double>::copy_of(given, memory);
+    auto weight = *Parameter<double>::make(given, memory);
+    auto behind = *Tensor<double>::copy_of(given, memory);
+    ASSERT_LT(before.span().data(), weight.value().data());
+    ASSERT_LT(weight.value().data(), behind.span().data());
+    memory.failing = true;
+    before.span()[0] = 5;
+    ASSERT_TRUE(weight.update(before.view()));
+    EXPECT_EQ(stored(weight), (std::vector<double>{5, 2, 3, 4}));
+    behind.span()[3] = 6;
+    ASSERT_TRUE(weight.update(behind.view()));
+    EXPECT_EQ(stored(weight), (std::vector<double>{1, 2, 3, 6}));
+    // Only what overlaps takes memory.
+    EXPECT_EQ(test::refusal(weight.update(*weight.value().transpose(0, 1))), "AllocationFailed");
+    EXPECT_EQ(stored(weight), (std::vector<double>{1, 2, 3, 6}));
+    EXPECT_EQ(weight.revision(), 2U);
+}
+
 TEST(Parameter, ReturnsEveryByte) {
     test::CountingMemory memory;
     {
@@ -77,6 +120,10 @@ TEST(Parameter, ReturnsEveryByte) {
         second = parameter({3, 4}, memory);
         first = std::move(second);
         EXPECT_EQ(stored(first), (std::vector<double>{3, 4}));
+        // A handle on nothing may be copied, and takes what it is given.
+        auto nothing = second;
+        nothing = first;
+        EXPECT_TRUE(nothing.same_node(first));
         const std::vector<double> two{1, 2};
         for (std::size_t failing = 1; failing <= 2; ++failing) {
             memory.fail_at(failing);
@@ -119,6 +166,7 @@ TEST(AdamW, ARefusedStepMovesNoParameterAndNoMoment) {
         const std::vector<double> one{0.5};
         const std::vector<double> two{-0.25, 4};
         const std::vector<double> bad{1, kNan};
+        const std::vector<double> worse{kNan, kNan};
         const std::vector<double> huge{1e300, 1};
         for (int step = 0; step < 3; ++step) {
             if (with_refusals) {
@@ -127,6 +175,9 @@ TEST(AdamW, ARefusedStepMovesNoParameterAndNoMoment) {
                 EXPECT_EQ(test::refusal(optimiser.step(Gradients{row(one), row(one)})),
                           "GradientShapeMismatch");
                 EXPECT_EQ(test::refusal(optimiser.step(Gradients{row(one), row(bad)})), "NonFiniteGradient");
+                const auto first = optimiser.step(Gradients{row(one), row(worse)});
+                EXPECT_EQ(test::refusal(first), "NonFiniteGradient");
+                EXPECT_EQ(first.error().get_if<NonFiniteGradient>()->index, 0U);
                 // Squared, a finite gradient leaves the finite numbers; the weight itself would look
                 // harmless.
                 EXPECT_EQ(test::refusal(optimiser.step(Gradients{row(one), row(huge)})), "NonFiniteUpdate");
@@ -154,6 +205,7 @@ TEST(AdamW, RefusesOptionsOutsideTheirDomain) {
     EXPECT_EQ(refused({0.1, 1.0, 0.99, 1e-8, 0}), "HyperparameterInvalid");
     EXPECT_EQ(refused({0.1, 0.9, kNan, 1e-8, 0}), "HyperparameterInvalid");
     EXPECT_EQ(refused({0.1, 0.9, 0.99, 0, 0}), "HyperparameterInvalid");
+    EXPECT_EQ(refused({0.1, 0.9, 0.99, -1, 0}), "HyperparameterInvalid");
     EXPECT_EQ(refused({0.1, 0.9, 0.99, 1e-8, kInfinity}), "HyperparameterInvalid");
     EXPECT_EQ(refused({}), "");
     EXPECT_EQ(test::refusal(AdamW<double>::make(twice)), "DuplicateParameter");
@@ -187,6 +239,17 @@ TEST(AdamW, AllocatesOnlyWhenMadeAndSurvivesEveryFailure) {
         EXPECT_EQ(optimiser.steps(), 1U);
     }
     EXPECT_EQ(memory.live, 0U);
+}
+
+TEST(AdamW, WithoutParametersCountsItsSteps) {
+    test::CountingMemory memory;
+    auto optimiser = *AdamW<double>::make({}, {}, memory);
+    EXPECT_EQ(memory.calls, 0U);
+    const std::vector<double> one{0.5};
+    const std::vector<TensorView<const double>> gradients{row(one)};
+    EXPECT_EQ(test::refusal(optimiser.step(gradients)), "GradientCountMismatch");
+    EXPECT_TRUE(optimiser.step({}));
+    EXPECT_EQ(optimiser.steps(), 1U);
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 #include <attest/tensor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
-#include "view_walk.hpp"
 #include "counting_memory.hpp"
 #include "fixture.hpp"
+#include "view_walk.hpp"
 
 namespace attest {
 namespace {
@@ -34,6 +35,12 @@ TEST(Shape, CountsAndRefusesToOverflow) {
     EXPECT_EQ((Shape{SIZE_MAX, SIZE_MAX, 0}.count()), 0U);
     EXPECT_EQ((Shape{SIZE_MAX / 2, 2}.count()), SIZE_MAX - 1);
     EXPECT_FALSE((Shape{SIZE_MAX / 2 + 1, 2}.count()));
+    // What wrapped once does not fit, however small the rest is.
+    EXPECT_FALSE((Shape{SIZE_MAX / 2 + 1, 2, 3}.count()));
+    EXPECT_NE(Shape(), Shape{0});
+    EXPECT_NE((Shape{1, 2}), (Shape{2, 1}));
+    EXPECT_EQ((Shape{2, 3}).lengths().size(), 2U);
+    EXPECT_EQ((Shape{2, 3}).lengths()[1], 3U);
     const std::size_t five[] = {1, 1, 1, 1, 1};
     EXPECT_FALSE(Shape::of(five));
     EXPECT_EQ(Shape::of(std::span(five).first(2)), (Shape{1, 1}));
@@ -86,6 +93,17 @@ TEST(TensorView, RefusesWhatLeavesItsStorage) {
     EXPECT_EQ(test::refusal(TensorView<double>::over(storage, Shape{(std::size_t{1} << 63) + 1}, Strides{0})),
               "ViewOutOfStorage");
     EXPECT_TRUE(TensorView<double>::over(storage, Shape{std::size_t{1} << 62}, Strides{0}));
+    // Each axis fits an offset, both together do not.
+    EXPECT_EQ(
+        test::refusal(TensorView<double>::over(storage, Shape{2, 2}, Strides{PTRDIFF_MAX, PTRDIFF_MAX})),
+        "ViewOutOfStorage");
+    EXPECT_EQ(
+        test::refusal(TensorView<double>::over(storage, Shape{2, 2}, Strides{PTRDIFF_MIN, PTRDIFF_MIN})),
+        "ViewOutOfStorage");
+    EXPECT_EQ(test::refusal(TensorView<double>::over(storage, Shape{SIZE_MAX})), "ElementCountOverflow");
+    EXPECT_EQ(test::refusal(TensorView<double>::over(storage, Shape{SIZE_MAX, 2}, Strides{0, 0})),
+              "ElementCountOverflow");
+    EXPECT_TRUE(TensorView<double>::over(storage, Shape{5, 0}, Strides{SIZE_MAX / 4, 1}, SIZE_MAX));
     EXPECT_TRUE(TensorView<double>::over({}, Shape{0, 5}));
 }
 
@@ -97,6 +115,8 @@ TEST(TensorView, RefusesAxesThatAreNotThere) {
     EXPECT_EQ(test::refusal(view.slice(1, SIZE_MAX, 2)), "ViewAxisInvalid");
     EXPECT_TRUE(view.slice(1, 3, 0));
     EXPECT_EQ(test::refusal(view.transpose(0, 2)), "ViewAxisInvalid");
+    EXPECT_EQ(test::refusal(view.transpose(2, 0)), "ViewAxisInvalid");
+    EXPECT_EQ(test::refusal(view.broadcast(2, 1)), "ViewAxisInvalid");
     EXPECT_EQ(test::refusal(view.broadcast(0, 2)), "ViewAxisInvalid");
     EXPECT_EQ(test::refusal((*view.slice(1, 0, 1)).broadcast(1, SIZE_MAX)), "ViewAxisInvalid");
 }
@@ -136,11 +156,52 @@ TEST(Tensor, OwnsWhatItCopies) {
         EXPECT_EQ(memory.live, 1U);
         memory.fail_at(1);
         EXPECT_EQ(test::refusal(Tensor<double>::zeros(Shape{2}, memory)), "AllocationFailed");
+        memory.fail_at(1);
+        EXPECT_EQ(test::refusal(Tensor<double>::copy_of(view, memory)), "AllocationFailed");
+        EXPECT_EQ(memory.live, 1U);
+        EXPECT_EQ(test::refusal(Tensor<double>::zeros(Shape{SIZE_MAX, 2}, memory)), "ElementCountOverflow");
         EXPECT_EQ(test::refusal(Tensor<double>::zeros(Shape{SIZE_MAX / 8}, memory)), "AllocationFailed");
         EXPECT_EQ(test::refusal(Tensor<double>::zeros(Shape{SIZE_MAX / 8 + 1}, memory)),
                   "ElementCountOverflow");
     }
     EXPECT_EQ(memory.live, 0U);
+}
+
+TEST(TensorView, WithoutElementsIsDenseAndWritableWhateverItsStrides) {
+    std::vector<double> storage = numbers(6);
+    const auto none = *TensorView<double>::over(storage, Shape{3, 0}, Strides{0, 5});
+    EXPECT_TRUE(none.is_dense());
+    EXPECT_TRUE(detail::can_write(none));
+    EXPECT_EQ(elements(none), std::vector<double>());
+    // An axis of length one is never stepped along.
+    EXPECT_TRUE((*TensorView<double>::over(storage, Shape{1, 6}, Strides{-3, 1})).is_dense());
+    EXPECT_FALSE((*TensorView<double>::over(storage, Shape{2, 3}, Strides{0, 1})).is_dense());
+    EXPECT_EQ(Tensor<double>::zeros(Shape{3, 0})->size(), 0U);
+}
+
+// Where memory comes from: as aligned as it was asked for, huge pages included, and nullptr when there is
+// none.
+TEST(Memory, KeepsItsAlignmentAndSaysWhenItHasNone) {
+    const std::size_t huge = std::size_t{2} << 20;
+    for (const std::size_t bytes : {std::size_t{24}, huge, huge + 1}) {
+        for (const std::size_t alignment : {kBufferAlignment, 2 * huge}) {
+            void* const pointer = default_memory().allocate(bytes, alignment);
+            ASSERT_NE(pointer, nullptr);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % alignment, 0U);
+            if (bytes >= huge) {
+                EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % huge, 0U);
+            }
+            static_cast<char*>(pointer)[bytes - 1] = 1;
+            default_memory().deallocate(pointer, bytes, alignment);
+        }
+    }
+    EXPECT_EQ(default_memory().allocate(SIZE_MAX, 64), nullptr);
+    // A caller's own may be destroyed by its base.
+    const std::unique_ptr<Memory> counting = std::make_unique<test::CountingMemory>();
+    EXPECT_EQ(Tensor<float>::zeros(Shape{2}, *counting)->size(), 2U);
+#if !ATTEST_TEST_SANITIZED  // it would end the process
+    EXPECT_EQ(default_memory().allocate(std::size_t{1} << 62, 64), nullptr);
+#endif
 }
 
 }  // namespace

@@ -32,6 +32,25 @@ TEST(HistoryContrast, RefusesRecordsThatContradictThemselves) {
     EXPECT_TRUE(refused([](StepRecord& record) { --record.work.reused_key_value_rows; }));
     EXPECT_TRUE(refused([](StepRecord& record) { ++record.work.incremental_rows; }));
     EXPECT_TRUE(refused([](StepRecord& record) { record = step(SIZE_MAX); }));
+    EXPECT_TRUE(refused([](StepRecord& record) { record.work.reused_key_value_rows = SIZE_MAX; }));
+    // Both of them agree with each other, and not with the work.
+    EXPECT_TRUE(refused([](StepRecord& record) { ++record.key_rows, ++record.cache_length; }));
+}
+
+TEST(HistoryContrast, EveryCountTellsItFromAnother) {
+    const auto differs = [](auto of, auto member) {
+        auto other = of;
+        other.*member += 1;
+        return of == of && !(other == of);
+    };
+    for (const auto member :
+         {&Work::position, &Work::full_prefix_rows, &Work::incremental_rows, &Work::reused_key_value_rows})
+        EXPECT_TRUE(differs(Work{1, 2, 3, 4}, member));
+    using History = HistoryContrast;
+    for (const auto member :
+         {&History::complete_prefix_rows_per_projection, &History::incremental_rows_per_projection,
+          &History::reused_key_rows, &History::reused_value_rows})
+        EXPECT_TRUE(differs(History{1, 2, 3, 4}, member));
 }
 
 }  // namespace

@@ -42,12 +42,14 @@ Counts count(const Arithmetic& told, bool narrow, bool odd_width) noexcept {
     if (odd_width) counts.s += weak(Term::count_s_width, std::uint64_t{1});
     counts.a = weak(Term::count_a, std::uint64_t{told.exponent == Exponent::e ? 1U : 3U});
     counts.z = weak(Term::count_z, std::uint64_t{told.exponent == Exponent::e ? 0U : 2U});
-    counts.w = weak(Term::count_w, std::uint64_t{own ? 0U : 1U});
+    // A weight's own quotient before the mix: a reciprocal that nobody else need have formed alike, and its
+    // product.
+    counts.w = weak(Term::count_w, std::uint64_t{own ? 0U : 2U});
     counts.o = weak(Term::count_o, std::uint64_t{own ? 1U : 3U});
     if (narrow) counts.o += weak(Term::count_o_store, std::uint64_t{2});
     const bool split = told.passes.kind == Passes::Kind::split || told.passes.kind == Passes::Kind::any;
     if (split) {
-        counts.w += weak(Term::count_w_split, std::uint64_t{1});
+        counts.w += weak(Term::count_w_split, std::uint64_t{2});
         counts.o += weak(Term::count_o_split, std::uint64_t{2});
     }
     return counts;

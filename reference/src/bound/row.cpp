@@ -182,8 +182,10 @@ Upper RowBound::mix_as(const Weighing& w, const Values& values) const {
     const Upper grown = Upper(1.0) + w.growth;
     const Upper terms(2.0 * static_cast<double>(count_) + static_cast<double>(rescalings_));
     const Upper moved = smaller(weak(Term::strays, strayed / w.lowest_sum), weak(Term::hull, hull));  // A
+    // A flushed reciprocal is off by ω, for each weight of at most grown, beside the product's own.
+    const Upper reciprocals = model_.flushed() ? Upper(1.0) + grown : Upper(1.0);
     const Upper underflows = weak(Term::mix_omega_sums, omega * terms * grown / w.least_denominator) +
-                             weak(Term::mix_omega_values, omega * plain) +
+                             weak(Term::mix_omega_values, omega * reciprocals * plain) +
                              w.weights_omega * plain * grown / w.least_denominator;
     const Upper before_division = moved + weak(Term::value_error, inherited) + w.per_value * kept +
                                   (Upper(1.0) + weak(Term::mix_growth, w.per_value)) * underflows;  // F
@@ -233,12 +235,15 @@ Upper RowBound::weight(std::size_t n) const {
         const Upper strayed = weak(Term::answer_stray, anew ? w.strays[n] + magnitude * w.stray_sum
                                                             : w.strays[n] * others + magnitude * rest_up) /
                               w.lowest_sum;
-        const Upper highest =
-            (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_ + merged_) / w.least_denominator;
+        // Where a weight or their sum may leave the range, the quotient is no number.
+        const Upper largest = (Upper(1.0) + w.growth) * exp_up(gamma_z_ * widest_score_ + merged_);
+        if (!((Upper(2.0 * static_cast<double>(count_)) * largest).value() < model_.largest_anywhere()))
+            return Upper::infinity();
+        const Upper highest = largest / w.least_denominator;
         const Upper moved =
             smaller(strayed, weak(Term::answer_cap, larger(magnitude, anew ? highest : others)));
-        Upper one =
-            moved + w.whole * (magnitude + moved) + weak(Term::answer_omega, Upper(2.0) * model_.omega());
+        const Upper underflows = Upper(model_.flushed() ? 3.0 : 2.0) * model_.omega();
+        Upper one = moved + w.whole * (magnitude + moved) + weak(Term::answer_omega, underflows);
         // Formed as exp(score − log-sum-exp), a weight meets exp's floor undivided.
         if (anew) one += weak(Term::answer_floor, model_.exp_floor());
         if (w.weights_omega.value() != 0 || model_.unit_weights().value() != 0)

@@ -113,10 +113,10 @@ TEST(Model, CountsFollowTheTable) {
     EXPECT_EQ(foreign.s, 6U);
     EXPECT_EQ(foreign.a, 3U);
     EXPECT_EQ(foreign.z, 2U);
-    EXPECT_EQ(foreign.w, 1U);
+    EXPECT_EQ(foreign.w, 2U);
     EXPECT_EQ(foreign.o, 3U);
     told.passes.kind = Passes::Kind::any;  // perhaps merged partials
-    EXPECT_EQ(Model(told, 8).counts().w, 2U);
+    EXPECT_EQ(Model(told, 8).counts().w, 4U);
     EXPECT_EQ(Model(told, 8).counts().o, 5U);
     EXPECT_EQ(Model(Arithmetic::attest<double>(), 8).exp_error().value(),
               step_up(step_up(2 * 0x1p-53)));  // e = 2u, and the two products' steps

@@ -21,6 +21,7 @@ namespace attest::properties {
 struct Nodes {
     std::array<std::uint64_t, 4> updates = {};
     std::array<Array, 4> weights;
+    std::optional<Reach> reach;  // of these weights, once somebody asked
 };
 
 struct LayerTrack {
@@ -38,12 +39,15 @@ struct CacheTrack {
     std::array<Array, 4> weights;               // … and what they held
     std::vector<Array> rows;                    // every row appended so far, each [batch, D]
     std::vector<Array> answers;                 // and its output, [batch, D]
+    std::optional<double> largest = 0;          // magnitude among the rows; none where one is not finite
     std::uint64_t advances = 0;                 // commits and resets
     std::uint64_t preparations = 0;             // uses of its workspace
     bool workspace_uncertain = false;           // a refused computation may have used it
 
     // Whether the layer it is bound to has the weights that its rows were projected with.
     bool current() const { return updates == bound->nodes->updates; }
+    // take notes one more row, which the cache accepted, and its answer.
+    void take(Array row, Array answer);
     // The geometry it was made for, with its own batch.
     cases::Case geometry() const;
 };
@@ -117,14 +121,14 @@ class Player {
 
   private:
     struct Call {
-        std::vector<std::uint64_t> shape;
+        Lengths shape;
         Array values;
         std::uint64_t rows = 0;
     };
 
     void play(const cases::Step& step);
     void offer_rows(const cases::Step& step);
-    void take_rows(const cases::Step& step, const Call& call, CacheTrack& track, Array answer);
+    void take_rows(std::uint64_t count, CacheTrack& track);
     void switch_layer(const cases::Step& step);
     void switch_cache(const cases::Step& step);
     void update(const cases::Step& step);
@@ -137,6 +141,7 @@ class Player {
     void reset();
 
     Call call_of(const cases::Step& step, std::uint64_t cache_batch) const;
+    Prediction predict_rows(const Call& call, const CacheTrack& track);
     Prediction predict_call(const cases::Step& step, const Call& call, const CacheTrack& track) const;
     std::string_view binding_refusal(const CacheTrack& track) const;
     Prediction predict_commit(const TicketTrack& ticket, const CacheTrack& track) const;

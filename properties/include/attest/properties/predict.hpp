@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attest/case/case.hpp"
+#include "attest/properties/few.hpp"
 #include "attest/properties/subject.hpp"
 
 #include <array>
@@ -12,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace attest::properties {
 
@@ -37,7 +37,7 @@ class Prediction {
     std::string text() const;
 
   private:
-    std::vector<std::string_view> codes_;
+    Few<std::string_view, 16> codes_;
 };
 
 // Products that do not fit are empty.
@@ -62,6 +62,23 @@ Prediction predict_numbers(const cases::Case& geometry, const std::array<Array, 
 // before an earlier row's scores.
 Prediction predict_rows_one_by_one(const cases::Case& geometry, const std::array<Array, 4>& weights,
                                    std::span<const double> x, std::uint64_t batch, std::uint64_t rows);
+
+// The largest magnitude among numbers; none where one is not finite.
+std::optional<double> largest_finite(std::span<const double> values);
+
+// How far the four weights take a number of magnitude 1, each by its own: the largest sum of a row's
+// magnitudes.
+struct Reach {
+    long double q = 0;
+    long double k = 0;
+    long double v = 0;
+    long double o = 0;
+};
+Reach reach_of(const cases::Case& geometry, const std::array<Array, 4>& weights);
+
+// Whether `rows` rows of numbers no larger than `largest` stay so far from overflow that a product of norms
+// shows it, so that predict_numbers has nothing to say.
+bool far_from_overflow(const cases::Case& geometry, const Reach& reach, double largest, std::uint64_t rows);
 
 // Whether every order and choice of `rows` of these rows stays so far from overflow that norms show it.
 bool far_from_overflow(const cases::Case& geometry, const std::array<Array, 4>& weights,

@@ -24,7 +24,10 @@ inline constexpr std::uint64_t kOracleWork = std::uint64_t{1} << 21;
 inline constexpr double kUntouched = -0x1.5p+9;
 
 // multiply_adds of one full prefix of `rows` rows. Saturates.
-std::uint64_t multiply_adds(const cases::Case& geometry, std::uint64_t rows);
+std::uint64_t multiply_adds(const cases::Case& geometry, std::uint64_t batch, std::uint64_t rows);
+inline std::uint64_t multiply_adds(const cases::Case& geometry, std::uint64_t rows) {
+    return multiply_adds(geometry, geometry.batch, rows);
+}
 
 LayerSpec spec_of(const cases::Case& geometry);
 
@@ -43,7 +46,7 @@ template <class T>
 std::string_view code_of(const Outcome<T>& outcome) {
     return outcome ? std::string_view() : std::string_view(outcome.error().code);
 }
-bool as_predicted(Checks& checks, const Subject& subject, std::string_view place, std::string_view code,
+bool as_predicted(Checks& checks, const Subject& subject, Text place, std::string_view code,
                   const Prediction& prediction);
 
 // Whether memory decides a call: only a subject that can be limited is asked then.

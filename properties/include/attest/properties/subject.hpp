@@ -9,6 +9,7 @@
 #pragma once
 
 #include "attest/case/case.hpp"
+#include "attest/properties/few.hpp"
 
 #include <array>
 #include <cstdint>
@@ -23,6 +24,9 @@
 namespace attest::properties {
 
 using Array = std::vector<double>;
+
+// The lengths of an array's axes. Callers may offer one axis more than the library has.
+using Lengths = Few<std::uint64_t, 8>;
 
 // A typed refusal: the code is a name of the library's list ("CacheFull"), the text is for people.
 struct Refusal {
@@ -82,7 +86,7 @@ std::string_view to_text(Layout layout);
 // four and any lengths. Where `values` holds fewer numbers than the shape counts, values[0] (or 0) stands for
 // every element, by stride 0, so that huge shapes cost nothing.
 struct Input {
-    std::vector<std::uint64_t> shape;
+    Lengths shape;
     std::span<const double> values;
     Layout layout = Layout::dense;
 };
@@ -90,7 +94,7 @@ struct Input {
 // Where an answer goes. `values` comes in as what the storage holds before the call (resized by the caller to
 // the count of its shape) and goes out as what it holds afterwards, also when the call is refused.
 struct Output {
-    std::vector<std::uint64_t> shape;  // empty: the input's own shape
+    Lengths shape;  // empty: the input's own shape
     Array values;
     Layout layout = Layout::dense;
     bool not_writable = false;  // offer a view in which all elements are one
@@ -164,10 +168,15 @@ class Cache {
     // The same read in place, where a subject can; nothing is allocated that could be refused.
     virtual Array live_keys() const { return keys().value_or(Array()); }
     virtual Array live_values() const { return values().value_or(Array()); }
+    virtual void read_live(Array& live_keys_now, Array& live_values_now) const {
+        live_keys_now = live_keys();
+        live_values_now = live_values();
+    }
 
     // Capability::storage and poison. poison writes the pattern of a double (one the element type represents;
     // rounded, where storage is narrow) into every slot at and beyond the length.
     virtual Storage storage() const = 0;
+    virtual void read_storage(Storage& now) const { now = storage(); }
     virtual void poison(double value) = 0;
     // Capability::copy. equals is what a cache means, same_bytes is every byte.
     virtual Outcome<std::unique_ptr<Cache>> copy() const = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace attest::properties {
 
@@ -72,17 +73,39 @@ bool within(double got, double want, double allowed);
 // A number as a case file writes it: hex float, "nan:0x…", "inf".
 std::string number_text(double value);
 
+// Text is put together only where somebody asks for it: of the millions of checks of a campaign hardly one
+// fails. It refers to what it was made from, a string or something that gives one, and lives no longer than
+// the call that it is an argument of.
+class Text {
+  public:
+    template <class Source>
+        requires(std::is_convertible_v<const Source&, std::string_view>)
+    Text(const Source& source) : view_(source) {}
+    template <class Make>
+        requires(std::is_invocable_r_v<std::string, const Make&>)
+    Text(const Make& make)
+        : made_from_(&make),
+          make_([](const void* from) -> std::string { return (*static_cast<const Make*>(from))(); }) {}
+
+    std::string operator()() const { return make_ == nullptr ? std::string(view_) : make_(made_from_); }
+
+  private:
+    std::string_view view_;
+    const void* made_from_ = nullptr;
+    std::string (*make_)(const void*) = nullptr;
+};
+
 // Checks collects comparisons until the first that fails; later ones are still counted, but the first stays.
 class Checks {
   public:
     // Each returns whether the comparison was right.
-    bool bits(std::string_view place, double got, double want);
-    bool bits(std::string_view place, std::span<const double> got, std::span<const double> want);
-    bool equal(std::string_view place, std::uint64_t got, std::uint64_t want);
-    bool equal(std::string_view place, std::string_view got, std::string_view want);
-    bool that(std::string_view place, bool condition, std::string_view got, std::string_view want);
+    bool bits(Text place, double got, double want);
+    bool bits(Text place, std::span<const double> got, std::span<const double> want);
+    bool equal(Text place, std::uint64_t got, std::uint64_t want);
+    bool equal(Text place, std::string_view got, std::string_view want);
+    bool that(Text place, bool condition, Text got, Text want);
     // error and allowed as the oracle gives them; the ratio goes into the gauge.
-    bool inside(std::string_view place, double got, double want, double error, double allowed);
+    bool inside(Text place, double got, double want, double error, double allowed);
 
     // Comparisons made elsewhere, and a failure found there.
     void count(std::uint64_t comparisons);
