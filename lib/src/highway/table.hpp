@@ -5,6 +5,7 @@
 
 #include "dots.hpp"
 #include "mix.hpp"
+#include "products.hpp"
 #include "softmax.hpp"
 
 #include "../kernels.hpp"
@@ -36,6 +37,10 @@ struct HighwayKernels {
             project(y, weights, stride, rows, x, width);
             return;
         }
+        if (x_rows >= kFewestVectors) {
+            many_products<T, T>({y, y_stride, T(1)}, {weights, stride, rows}, {x, x_stride, x_rows}, width);
+            return;
+        }
         constexpr std::size_t panel = kNative<T> / kMaxQueries<T>;
         std::size_t block = kSecondCacheBytes / ((width + 1) * sizeof(T)) / kMaxQueries<T> * kMaxQueries<T>;
         block = block == 0 ? kMaxQueries<T> : block;
@@ -55,6 +60,12 @@ struct HighwayKernels {
 
     static void score_group(T* s, std::size_t s_stride, const T* q, std::size_t q_stride, std::size_t queries,
                             const PositionRows<T>& keys, std::size_t width, T scale) {
+        if (queries >= kFewestVectors) {
+            const Vectors<T> vectors = {q, q_stride, queries};
+            many_stored_products<T>({s, s_stride, scale}, keys.retained, vectors, width);
+            many_products<T, T>({s + keys.retained.count, s_stride, scale}, keys.candidates, vectors, width);
+            return;
+        }
         score_stored(s, s_stride, keys.retained, q, q_stride, queries, width, scale);
         score_run(s + keys.retained.count, s_stride, keys.candidates, q, q_stride, queries, width, scale);
     }

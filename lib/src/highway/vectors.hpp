@@ -134,11 +134,10 @@ struct FoldOrder {
     }
 };
 
-/// The sums of kNative rows, in row order.
+/// What fold_tree left, in row order.
 template <class T>
-HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
+HWY_INLINE Vec<T> row_order(Vec<T> sums) {
     using Index = hwy::MakeSigned<T>;
-    const Vec<T> sums = fold_tree<T, kNative<T>>(rows);
     if constexpr (FoldOrder<T>::kBlocks == 1) {
         return sums;
     } else {
@@ -149,6 +148,12 @@ HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
         }
         return hn::TableLookupLanes(sums, hn::SetTableIndices(Tag<T>(), lanes));
     }
+}
+
+/// The sums of kNative rows, in row order.
+template <class T>
+HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
+    return row_order<T>(fold_tree<T, kNative<T>>(rows));
 }
 
 /// The fold of one row whose partial sums lie in memory.

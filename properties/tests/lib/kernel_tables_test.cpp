@@ -189,7 +189,7 @@ TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
     for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
         for (const std::size_t width : kWidths) {
             for (const std::size_t count : kRows) {
-                const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 10;
+                const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 20;
                 const std::size_t stride = width + count % 2;
                 std::vector<std::uint16_t> bits(count * stride + 1, 0x7fff);
                 Row<float> wide(bits.size(), std::numeric_limits<float>::quiet_NaN());
@@ -329,6 +329,40 @@ TYPED_TEST(KernelTables, ProjectionsOfTheLongestRowsAgree) {
         portable.project_rows(want.data(), 3, x.data(), width, 9, weights.data(), width, 3, width);
         EXPECT_EQ(difference(got, want), "");
     });
+}
+
+// So many inputs that rows are packed for them: every remainder of a tile, rows shorter and longer than a
+// panel, and more inputs than a block of them or the sums held between two panels.
+TYPED_TEST(KernelTables, ProductsOfManyRowsWithManyAgree) {
+    using T = TypeParam;
+    constexpr std::size_t panel = 4096 / sizeof(T);
+    constexpr std::size_t widths[] = {
+        1, 7, 16, 33, 64, 128, 200, panel - 1, panel, panel + 1, 2 * panel + 37};
+    for (const std::size_t width : widths) {
+        for (std::size_t rows = 1; rows <= 15; ++rows) {
+            const std::size_t stride = width + rows % 3;
+            const std::size_t inputs = rows == 11 ? 150 : 15 + (width + rows) % 9;
+            const Row<T> weights = draw<T>((rows - 1) * stride + width, width * 1000 + rows);
+            const Row<T> x = draw<T>((inputs - 1) * stride + width, width + rows);
+            const T scale = T(1) / std::sqrt(static_cast<T>(width));
+            const PositionRows<T> keys = {{weights.data(), stride, rows / 3},
+                                          {weights.data() + rows / 3 * stride, stride, rows - rows / 3}};
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                SCOPED_TRACE(std::to_string(width) + " wide, " + std::to_string(rows) + " rows, " +
+                             std::to_string(inputs));
+                Row<T> got(inputs * (rows + 2), T(7));
+                Row<T> want(inputs * (rows + 2), T(7));
+                table.project_rows(got.data(), rows + 2, x.data(), stride, inputs, weights.data(), stride,
+                                   rows, width);
+                portable.project_rows(want.data(), rows + 2, x.data(), stride, inputs, weights.data(), stride,
+                                      rows, width);
+                EXPECT_EQ(difference(got, want), "");
+                table.score_group(got.data(), rows + 2, x.data(), stride, inputs, keys, width, scale);
+                portable.score_group(want.data(), rows + 2, x.data(), stride, inputs, keys, width, scale);
+                EXPECT_EQ(difference(got, want), "");
+            });
+        }
+    }
 }
 
 // The first query of a group may see nothing at all.
