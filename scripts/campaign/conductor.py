@@ -21,7 +21,9 @@ from job import Job
 from schedule import FORK_MIN, Share, choose, slice_seconds
 
 POLL_SECONDS = 0.1
-JUDGED_AT_ONCE = 400
+JUDGED_AT_ONCE = 200
+JUDGE_SHARE = 0.1  # of a campaign's time goes to its worst numbers at the end, all drivers together …
+JUDGE_SECONDS_MAX = 1200  # … and never more than this
 ONCE_SHRINK_SECONDS = 15
 
 
@@ -226,6 +228,7 @@ class Campaign:
     # The end.
 
     def tidy(self) -> None:
+        seconds = min(JUDGE_SHARE * self.options.seconds, JUDGE_SECONDS_MAX) / max(1, len(self.drivers))
         for number, driver in enumerate(self.drivers.values(), 1):
             if self.stopped:
                 return
@@ -233,21 +236,28 @@ class Campaign:
             if why := grown.minimise(driver, self.extra):
                 self.progress.note(f"{driver.name}: {why}")
             grown.cap(driver.grown, self.options.files_max, self.options.bytes_max)
-            self.shares[driver.name].worst = self.worst(driver)
+            self.shares[driver.name].worst = self.worst(driver, max(1.0, seconds))
         grown.share(list(self.drivers.values()))
 
-    def worst(self, driver: Driver) -> float:
-        """The largest error / bound over the inputs that are kept: the gauge keeps whatever reached a new one."""
+    def worst(self, driver: Driver, seconds: float) -> float:
+        """The largest error / bound over the inputs that are kept: the gauge keeps whatever reached a new one. Whatever
+        they hold, the time for it is bounded; what was not judged by then is left out, and said."""
         if driver.is_reader:
             return 0.0
         files = [str(one) for folder in (driver.grown, *driver.seeds()) for one in sorted(folder.iterdir())]
-        worst = 0.0
+        worst, judged, end = 0.0, 0, time.monotonic() + seconds
         for first in range(0, len(files), JUDGED_AT_ONCE):
-            _, told, _ = run(driver, [*self.extra, "--judge", *files[first : first + JUDGED_AT_ONCE]], 600)
+            left = end - time.monotonic()
+            if left <= 0 or self.stopped:
+                break
+            _, told, _ = run(driver, [*self.extra, "--judge", *files[first : first + JUDGED_AT_ONCE]], left)
             for line in told.splitlines():
                 fields = line.split("\t")
                 if len(fields) == 6:
+                    judged += 1
                     worst = max(worst, float(fields[3]))
+        if judged < len(files):
+            self.progress.note(f"{driver.name}: its worst number is over {judged} of {len(files)} inputs")
         return worst
 
     def conclude(self) -> int:

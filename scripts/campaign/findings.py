@@ -46,8 +46,8 @@ class Finding:
         return "\n".join(f"    | {line}" for line in lines)
 
 
-def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, str]:
-    """Exit code, output, errors; a driver that takes too long has exit code EXIT_TIMEOUT."""
+def run(driver: Driver, arguments: list[str], seconds: float) -> tuple[int, str, str]:
+    """Exit code, output, errors; a driver that takes too long is ended, with exit code EXIT_TIMEOUT and what it had said."""
     try:
         done = subprocess.run(
             driver.command(*arguments),
@@ -59,8 +59,8 @@ def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, s
             timeout=seconds,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return EXIT_TIMEOUT, "", "SUMMARY: driver: timeout"
+    except subprocess.TimeoutExpired as late:
+        return EXIT_TIMEOUT, (late.stdout or b"").decode("utf-8", "replace"), "SUMMARY: driver: timeout"
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
