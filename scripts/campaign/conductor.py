@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import IO, Any
 
 import boxes
@@ -57,17 +57,28 @@ class Campaign:
         except OSError:
             sys.exit(f"fuzz: another campaign runs in {self.options.folder}")
         self.load()
+        if self.options.part == "last":
+            self.take_over()
         for driver in self.drivers.values():
-            driver.make_folders()
             if self.options.part != "worker":
                 grown.settle(driver.grown)
-                driver.grown.mkdir(exist_ok=True)
-            rescued = grown.rescue(driver)
-            if rescued:
-                self.progress.note(f"{driver.name}: {rescued} inputs of a killed run taken in")
-            self.report_new(driver)
+            for one in self.left_behind(driver):
+                self.take_in(one)
             boxes.reserve(driver.boxes)
         self.ballast.take()
+
+    def left_behind(self, driver: Driver) -> list[Driver]:
+        """The driver as whoever may have been killed had it: at the end of a job array, all its workers."""
+        if self.options.part != "last":
+            return [driver]
+        numbers = {int(one.name.removeprefix("worker")) for one in driver.found.parent.glob("worker*")}
+        return [replace(driver, worker=number) for number in sorted(numbers | {driver.worker})]
+
+    def take_in(self, driver: Driver) -> None:
+        driver.make_folders()
+        if rescued := grown.rescue(driver):
+            self.progress.note(f"{driver.name}: {rescued} inputs of a killed run taken in")
+        self.report_new(driver)
 
     def asked(self) -> dict[str, Any]:
         return {"names": sorted(self.drivers), "seconds": self.options.seconds}
@@ -112,8 +123,6 @@ class Campaign:
         for one in (signal.SIGINT, signal.SIGTERM):
             signal.signal(one, self.stop)
         turn = 0
-        if self.options.part == "last":
-            self.take_over()
         while not self.stopped and (self.running or self.wants_more()):
             while len(self.running) < self.options.jobs and self.wants_more() and self.start(turn):
                 turn += 1
