@@ -23,8 +23,9 @@ struct HighwayKernels {
 
     static void project(T* y, const T* weights, std::size_t stride, std::size_t rows, const T* x,
                         std::size_t width) {
-        // Four rows side by side: a long row's sum is one chain of additions, too slow to keep up alone.
-        tile_rows<T, 1, 4, 0>(y, rows, weights, stride, rows, x, 0, width, T(1));
+        // Several rows side by side: a long row's sum is one chain of additions, too slow to keep up alone.
+        constexpr std::size_t together = kParts<T> == 1 ? 8 : 4;
+        tile_rows<T, 1, together, 0>(y, rows, weights, stride, rows, x, 0, width, T(1));
     }
 
     // Rows of x that stay in the second cache while the weights go by, and rows of weights that stay in the
@@ -75,20 +76,49 @@ struct HighwayKernels {
     }
 
     // Rows [begin, end) of a block, which may lie in both runs, added to the sums of `queries` queries.
-    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, const T* w, std::size_t w_stride,
-                                     std::size_t queries, const PositionRows<T>& values, std::size_t begin,
-                                     std::size_t end, std::size_t width, bool fresh) {
+    template <bool Totals>
+    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, Along<T> along, const T* w,
+                                     std::size_t w_stride, std::size_t queries, const PositionRows<T>& values,
+                                     std::size_t begin, std::size_t end, std::size_t width, bool fresh) {
         const std::size_t retained = values.retained.count;
         const std::size_t split = end < retained ? end : begin > retained ? begin : retained;
         if (begin < split) {
-            mix_stored(sums, sum_stride, w + begin, w_stride, queries, values.retained.part(begin, split),
-                       width, fresh);
+            mix_stored<T, Totals>(sums, sum_stride, along, w + begin, w_stride, queries,
+                                  values.retained.part(begin, split), width, fresh);
             fresh = false;
         }
         if (split < end) {
-            mix_queries(sums, sum_stride, w + split, w_stride, queries,
-                        values.candidates.rows + (split - retained) * values.candidates.stride,
-                        values.candidates.stride, end - split, width, fresh);
+            const RowRun<T>& late = values.candidates;
+            mix_queries<T, Totals>(
+                sums, sum_stride, along, queries,
+                WeightedRows<T, T>{w + split, w_stride, late.rows + (split - retained) * late.stride,
+                                   late.stride, end - split},
+                width, fresh);
+        }
+    }
+
+    // mix_block(row, block number) of every block, folded as they come: row is where its sums go. `fold` adds
+    // the sums of a row to those of the row before.
+    template <class MixBlock, class Fold>
+    static HWY_INLINE std::size_t mix_blocks(std::size_t positions, MixBlock mix_block_to, Fold fold) {
+        std::size_t held = 0;
+        for (std::size_t block = 0; block * kBlock < positions; ++block) {
+            mix_block_to(held, block * kBlock,
+                         positions - block * kBlock < kBlock ? positions : (block + 1) * kBlock);
+            ++held;
+            for (std::size_t done = block + 1; done % 2 == 0; done /= 2)
+                fold(--held);
+        }
+        while (held > 1)
+            fold(--held);
+        return held;
+    }
+
+    static HWY_INLINE void copy_out(T* out, std::size_t out_stride, const T* sums, std::size_t queries,
+                                    std::size_t width, bool any) {
+        for (std::size_t q = 0; q < queries; ++q) {
+            for (std::size_t f = 0; f < width; ++f)
+                out[q * out_stride + f] = any ? sums[q * width + f] : T(0);
         }
     }
 
@@ -102,25 +132,60 @@ struct HighwayKernels {
             }
             return;
         }
-        const std::size_t positions = values.size();
         const std::size_t sums = queries * width;
-        std::size_t held = 0;
-        for (std::size_t block = 0; block * kBlock < positions; ++block) {
-            const std::size_t begin = block * kBlock;
-            const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
-            mix_block(scratch + held * sums, width, w, w_stride, queries, values, begin, end, width, true);
-            ++held;
-            for (std::size_t done = block + 1; done % 2 == 0; done /= 2) {
-                --held;
-                add_sums(scratch + (held - 1) * sums, scratch + held * sums, sums);
-            }
+        const std::size_t held = mix_blocks(
+            values.size(),
+            [&](std::size_t row, std::size_t begin, std::size_t end) HWY_ATTR {
+                mix_block<false>(scratch + row * sums, width, {}, w, w_stride, queries, values, begin, end,
+                                 width, true);
+            },
+            [&](std::size_t row)
+                HWY_ATTR { add_sums(scratch + (row - 1) * sums, scratch + row * sums, sums); });
+        copy_out(out, out_stride, scratch, queries, width, held != 0);
+    }
+
+    // Queries that go together over all values, so many as keep the rows of a block worth their while.
+    static constexpr std::size_t kSoftGroup = 16;
+
+    static void mix_soft(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
+                         std::size_t queries, const T* peaks, const PositionRows<T>& values,
+                         std::size_t width, T* scratch) {
+        for (std::size_t q = 0; q < queries; q += kSoftGroup) {
+            soften_and_mix(out + q * out_stride, out_stride, totals + q, s + q * s_stride, s_stride,
+                           queries - q < kSoftGroup ? queries - q : kSoftGroup, peaks + q, values, width,
+                           scratch);
         }
-        for (; held > 1; --held)
-            add_sums(scratch + (held - 2) * sums, scratch + (held - 1) * sums, sums);
-        for (std::size_t q = 0; q < queries; ++q) {
-            for (std::size_t f = 0; f < width; ++f)
-                out[q * out_stride + f] = held == 0 ? T(0) : scratch[q * width + f];
-        }
+    }
+
+    // The exponentials of a block are computed while the values of the one before go by, so that memory is
+    // never without a request. Only where both are whole and the one before lies in one run: else in between.
+    static void soften_and_mix(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
+                               std::size_t queries, const T* peaks, const PositionRows<T>& values,
+                               std::size_t width, T* scratch) {
+        constexpr std::size_t most_rows = mix_scratch_rows(static_cast<std::size_t>(-1));
+        T partials[most_rows][kSoftGroup];
+        const std::size_t positions = values.size();
+        const std::size_t retained = values.retained.count;
+        const std::size_t sums = queries * width;
+        std::size_t softened = 0;
+        const std::size_t held = mix_blocks(
+            positions,
+            [&](std::size_t row, std::size_t begin, std::size_t end) HWY_ATTR {
+                for (std::size_t q = 0; softened < end && q < queries; ++q)
+                    soften_block(s + q * s_stride + begin, end - begin, peaks[q]);
+                const bool along = positions - end >= kBlock && (end <= retained || begin >= retained);
+                softened = along ? end + kBlock : end;
+                mix_block<true>(scratch + row * sums, width,
+                                {partials[row], along ? s + end : nullptr, peaks}, s, s_stride, queries,
+                                values, begin, end, width, true);
+            },
+            [&](std::size_t row) HWY_ATTR {
+                add_sums(scratch + (row - 1) * sums, scratch + row * sums, sums);
+                add_sums(partials[row - 1], partials[row], queries);
+            });
+        copy_out(out, out_stride, scratch, queries, width, held != 0);
+        for (std::size_t q = 0; q < queries; ++q)
+            totals[q] = held == 0 ? T(0) : partials[0][q];
     }
 
     // Query i of `queries`, number first + i of its group, sees first + i candidates more than the group's
@@ -144,12 +209,13 @@ struct HighwayKernels {
                 const std::size_t some = queries - q < together ? queries - q : together;
                 const std::size_t shared = common + q < end ? common + q : end;
                 T* const row = scratch + held[q] * sums + q * width;
-                mix_block(row, width, w + q * w_stride, w_stride, some, seen, begin, shared, width, true);
+                mix_block<false>(row, width, {}, w + q * w_stride, w_stride, some, seen, begin, shared, width,
+                                 true);
                 for (std::size_t i = q; i < q + some; ++i) {
                     const std::size_t own = common + i < end ? common + i : end;
                     if (own > shared) {
-                        mix_block(row + (i - q) * width, width, w + i * w_stride, w_stride, 1, seen, shared,
-                                  own, width, false);
+                        mix_block<false>(row + (i - q) * width, width, {}, w + i * w_stride, w_stride, 1,
+                                         seen, shared, own, width, false);
                     }
                     T* newest = scratch + held[i] * sums + i * width;
                     ++held[i];
@@ -214,6 +280,7 @@ struct HighwayKernels {
                 .project = project,
                 .scores = scores,
                 .maximum = maximum<T>,
+                .peak = peak<T>,
                 .exponentials = exponentials<T>,
                 .sum = sum<T>,
                 .mix = mix,
@@ -222,6 +289,7 @@ struct HighwayKernels {
                 .project_rows = project_rows,
                 .score_group = score_group,
                 .mix_group = mix_group,
+                .mix_soft = mix_soft,
                 .all_finite = all_finite<T>};
     }
 };

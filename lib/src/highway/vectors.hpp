@@ -58,6 +58,17 @@ HWY_INLINE void keep_order() {
     asm volatile("" ::: "memory");
 }
 
+/// Compilers must keep a value in a register: one that several products share would else be loaded again for
+/// each, and loads are what the loops have least of.
+template <class V>
+HWY_INLINE void hold(V& value) {
+#if HWY_ARCH_X86
+    asm("" : "+v"(value.raw));
+#else
+    static_cast<void>(value);
+#endif
+}
+
 /// Narrow rows take more instructions a byte, so that fewer loads wait for memory at a time, too few for its
 /// speed: what is `kAhead` bytes further on is asked for early. Measured beyond the caches: a sixth less time
 /// for scores, a quarter for mixes. Floats come as fast as memory gives them without.

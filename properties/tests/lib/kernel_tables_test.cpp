@@ -184,6 +184,49 @@ TYPED_TEST(KernelTables, MixesAgreeForOneQueryForGroupsAndCausally) {
     }
 }
 
+// The exponentials, the mix and the sum of weights in one walk over the values, for one query and several.
+TYPED_TEST(KernelTables, SoftMixesAgreeWithTheirSteps) {
+    using T = TypeParam;
+    for (const std::size_t width : kWidths) {
+        for (const std::size_t count : kRows) {
+            const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 19;
+            const TwoRuns<T> values(count, 1 + count % 70, 0, width, width * 77 + count);
+            const std::size_t positions = values.rows.size();
+            const Row<T> s = draw<T>(queries * (positions + 1), width + 3 * count);
+            const Kernels<T>& portable = *available_kernels<T>()[0];
+            Row<T> peaks(queries);
+            Row<T> weights(s.size());
+            Row<T> sums(queries);
+            Row<T> mixed(queries * (width + 1), T(7));
+            Row<T> scratch(queries * mix_scratch_elements(positions, width), T(-3));
+            for (std::size_t i = 0; i < queries; ++i) {
+                const std::size_t row = i * (positions + 1);
+                peaks[i] = portable.peak(s.data() + row, positions);
+                EXPECT_EQ(peaks[i], portable.maximum(s.data() + row, positions));
+                portable.exponentials(weights.data() + row, s.data() + row, positions, peaks[i]);
+                weights[row + positions] = s[row + positions];
+                sums[i] = portable.sum(weights.data() + row, positions);
+                portable.mix(mixed.data() + i * (width + 1), weights.data() + row, values.rows, width,
+                             scratch.data());
+            }
+            for (const Kernels<T>* const table : available_kernels<T>()) {
+                SCOPED_TRACE(std::string(table->name) + ' ' + std::to_string(width) + " wide, " +
+                             std::to_string(count) + " rows, " + std::to_string(queries));
+                Row<T> got = s;
+                Row<T> got_mixed(mixed.size(), T(7));
+                Row<T> got_sums(queries + 1, T(5));
+                table->mix_soft(got_mixed.data(), width + 1, got_sums.data(), got.data(), positions + 1,
+                                queries, peaks.data(), values.rows, width, scratch.data());
+                EXPECT_EQ(got_sums.back(), T(5));
+                got_sums.resize(queries);
+                ASSERT_EQ(difference(got, weights), "");
+                ASSERT_EQ(difference(got_mixed, mixed), "");
+                ASSERT_EQ(difference(got_sums, sums), "");
+            }
+        }
+    }
+}
+
 // Narrow rows give, in every table, what the portable one makes of the same rows widened first.
 TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
     for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
@@ -229,6 +272,18 @@ TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
                         portable.mix_group(want.data(), width, w.data(), positions, queries, widened, width,
                                            scratch.data(), causal);
                         ASSERT_EQ(difference(got, want), "");
+                        if (causal || narrow.size() == 0) continue;
+                        Row<float> soft = w;
+                        Row<float> soft_want = w;
+                        Row<float> totals(queries);
+                        Row<float> totals_want(queries);
+                        const Row<float> peaks(queries, 2.5F);
+                        table->mix_soft(got.data(), width, totals.data(), soft.data(), positions, queries,
+                                        peaks.data(), narrow, width, scratch.data());
+                        portable.mix_soft(want.data(), width, totals_want.data(), soft_want.data(), positions,
+                                          queries, peaks.data(), widened, width, scratch.data());
+                        ASSERT_EQ(difference(got, want) + difference(soft, soft_want), "");
+                        ASSERT_EQ(difference(totals, totals_want), "");
                     }
                 }
             }
@@ -245,6 +300,7 @@ TYPED_TEST(KernelTables, MaximaExponentialsAndSumsAgree) {
         this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
             const T most = portable.maximum(s.data(), n);
             EXPECT_EQ(difference<T>({table.maximum(s.data(), n)}, {most}), "") << n;
+            EXPECT_EQ(difference<T>({table.peak(s.data(), n)}, {most}), "") << n;
             Row<T> got(n);
             Row<T> want(n);
             table.exponentials(got.data(), s.data(), n, most);
@@ -310,6 +366,7 @@ TYPED_TEST(KernelTables, OneNonFiniteValueAnywhereIsSeen) {
             for (std::size_t i = 0; i < n; ++i) {
                 const T kept = std::exchange(values[i], bad[(n + i) % 3]);
                 EXPECT_FALSE(table->all_finite(values.data(), n)) << table->name << ' ' << i << " of " << n;
+                EXPECT_TRUE(std::isnan(table->peak(values.data(), n))) << table->name << ' ' << i;
                 values[i] = kept;
             }
         }
