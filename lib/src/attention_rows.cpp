@@ -20,7 +20,7 @@ void keep(Tensor<T>* tensor, const T* values) {
 
 // Rows of input that one piece of a projection takes, and features of the output projection: as many of
 // either as the kernels' blocks want.
-constexpr std::size_t kPieceRows = 128;
+constexpr std::size_t kPieceRows = 192;
 constexpr std::size_t kPieceFeatures = 64;
 
 // x [B, n, D] times W [heads·d, D] into [B, heads, n, d].

@@ -62,7 +62,7 @@ struct HighwayKernels {
     static void score_group(T* s, std::size_t s_stride, const T* q, std::size_t q_stride, std::size_t queries,
                             const PositionRows<T>& keys, std::size_t width, T scale) {
         if (queries >= kFewestVectors) {
-            const Vectors<T> vectors = {q, q_stride, queries};
+            const RowRun<T> vectors = {q, q_stride, queries};
             many_stored_products<T>({s, s_stride, scale}, keys.retained, vectors, width);
             many_products<T, T>({s + keys.retained.count, s_stride, scale}, keys.candidates, vectors, width);
             return;
