@@ -223,6 +223,8 @@ class Campaign:
             # A driver hands back what it can't judge, and libFuzzer counts no coverage for that.
             self.troubles[name] = "FAILED, every input was turned away"
         else:
+            # What went wrong before, somebody's kill for one, did not stay wrong.
+            self.troubles.pop(name, None)
             return
         for line in list(job.lines)[-30:]:
             self.progress.note(f"    {line}")
