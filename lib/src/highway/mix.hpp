@@ -153,12 +153,15 @@ void mix_queries(T* sums, std::size_t sum_stride, Along<T> along, std::size_t qu
         block.w += some * block.w_stride;
         if constexpr (Totals) along.skip(some, block.w_stride);
     };
-    for (; fours && queries >= 4; next(4))
+    while (fours && queries >= 4) {
         mix_rows<T, 4, Totals>(sums, sum_stride, along, block, width, fresh);
-    for (; queries >= 2; next(2))
+        next(4);
+    }
+    while (queries >= 2) {
         mix_rows<T, 2, Totals>(sums, sum_stride, along, block, width, fresh);
-    for (; queries >= 1; next(1))
-        mix_rows<T, 1, Totals>(sums, sum_stride, along, block, width, fresh);
+        next(2);
+    }
+    if (queries == 1) mix_rows<T, 1, Totals>(sums, sum_stride, along, block, width, fresh);
 }
 
 /// mix_queries of narrow rows. A few queries widen them as they go by; more read what was widened once for
