@@ -27,10 +27,10 @@ struct Along {
     T* next = nullptr;  ///< scores of the first query, w_stride to the second's
     const T* peaks = nullptr;
 
-    HWY_INLINE void skip(std::size_t queries, std::size_t w_stride) {
-        if (totals != nullptr) totals += queries;
-        if (next != nullptr) next += queries * w_stride;
-        if (peaks != nullptr) peaks += queries;
+    /// What goes along for the queries from number q on.
+    [[nodiscard]] HWY_INLINE Along from(std::size_t q, std::size_t w_stride) const {
+        return {totals == nullptr ? nullptr : totals + q, next == nullptr ? nullptr : next + q * w_stride,
+                peaks == nullptr ? nullptr : peaks + q};
     }
     HWY_INLINE void soften(std::size_t queries, std::size_t w_stride) {
         for (std::size_t q = 0; next != nullptr && q < queries; ++q)
@@ -109,10 +109,16 @@ HWY_INLINE void mix_tiles(T* sums, std::size_t sum_stride, Along<T>& along, cons
     }
 }
 
-/// sums[q] += Σ w[q] · row over the rows of one block, all features; from +0 if fresh.
+/// sums[q] += Σ w[q] · row over the rows of one block, all features; from +0 if fresh. A function of its own
+/// for every kind, told everything word by word: a structure that was written in words and is read as a
+/// vector waits until all before it is done, and the values of the block before are among that.
 template <class T, std::size_t Queries, bool Totals, class S>
-HWY_INLINE void mix_rows(T* sums, std::size_t sum_stride, Along<T> along, const WeightedRows<T, S>& block,
-                         std::size_t width, bool fresh) {
+HWY_NOINLINE void mix_rows(T* sums, std::size_t sum_stride, T* along_totals, T* along_next,
+                           const T* along_peaks, const T* weights, std::size_t weight_stride,
+                           const S* block_rows, std::size_t row_stride, std::size_t row_count,
+                           std::size_t width, bool fresh) {
+    Along<T> along = {along_totals, along_next, along_peaks};
+    const WeightedRows<T, S> block = {weights, weight_stride, block_rows, row_stride, row_count};
     // As many sums as leave registers for a row and the weights: 32 registers with 512 bits, else 16.
     constexpr std::size_t budget = HWY_CAP_GE512 || HWY_TARGET == HWY_NEON ? 16 : 8;
     constexpr std::size_t most = std::min<std::size_t>(budget / Queries, 8);
@@ -142,33 +148,29 @@ HWY_INLINE void mix_rows(T* sums, std::size_t sum_stride, Along<T> along, const 
 }
 
 template <class T, bool Totals, class S>
-void mix_queries(T* sums, std::size_t sum_stride, Along<T> along, std::size_t queries,
-                 WeightedRows<T, S> block, std::size_t width, bool fresh) {
+HWY_INLINE void mix_queries(T* sums, std::size_t sum_stride, const Along<T>& along, std::size_t queries,
+                            const WeightedRows<T, S>& block, std::size_t width, bool fresh) {
     // With 4 queries only half of a long row's sums fit the registers, and every row would be read in two
     // pieces: whole rows by 2 queries keep the order of addresses.
     const bool fours = width * sizeof(T) <= 4 * HWY_LANES(T) * sizeof(T);
-    const auto next = [&](std::size_t some) HWY_ATTR {
-        queries -= some;
-        sums += some * sum_stride;
-        block.w += some * block.w_stride;
-        if constexpr (Totals) along.skip(some, block.w_stride);
-    };
-    while (fours && queries >= 4) {
-        mix_rows<T, 4, Totals>(sums, sum_stride, along, block, width, fresh);
-        next(4);
+    for (std::size_t q = 0; q < queries;) {
+        const std::size_t some = fours && queries - q >= 4 ? 4 : queries - q >= 2 ? 2 : 1;
+        const auto rows = some == 4   ? mix_rows<T, 4, Totals, S>
+                          : some == 2 ? mix_rows<T, 2, Totals, S>
+                                      : mix_rows<T, 1, Totals, S>;
+        const Along<T> part = along.from(q, block.w_stride);
+        rows(sums + q * sum_stride, sum_stride, part.totals, part.next, part.peaks,
+             block.w + q * block.w_stride, block.w_stride, block.rows, block.stride, block.count, width,
+             fresh);
+        q += some;
     }
-    while (queries >= 2) {
-        mix_rows<T, 2, Totals>(sums, sum_stride, along, block, width, fresh);
-        next(2);
-    }
-    if (queries == 1) mix_rows<T, 1, Totals>(sums, sum_stride, along, block, width, fresh);
 }
 
 /// mix_queries of narrow rows. A few queries widen them as they go by; more read what was widened once for
 /// all, unless a row is too long for that.
 template <class T, bool Totals, class S>
-void mix_narrow(T* sums, std::size_t sum_stride, Along<T> along, std::size_t queries,
-                const WeightedRows<T, S>& block, std::size_t width, bool fresh) {
+HWY_INLINE void mix_narrow(T* sums, std::size_t sum_stride, Along<T> along, std::size_t queries,
+                           const WeightedRows<T, S>& block, std::size_t width, bool fresh) {
     if (queries <= kWidenedByEach || width > kWidened) {
         return mix_queries<T, Totals>(sums, sum_stride, along, queries, block, width, fresh);
     }
@@ -185,25 +187,28 @@ void mix_narrow(T* sums, std::size_t sum_stride, Along<T> along, std::size_t que
     }
 }
 
+template <class T, class S>
+HWY_INLINE WeightedRows<T, S> weighted(const T* w, std::size_t w_stride, const RowRun<S>& rows) {
+    return {w, w_stride, rows.rows, rows.stride, rows.count};
+}
+
 /// mix_queries of what a cache stores.
 template <class T, bool Totals>
 HWY_INLINE void mix_stored(T* sums, std::size_t sum_stride, const Along<T>& along, const T* w,
                            std::size_t w_stride, std::size_t queries, const StoredRun<T>& run,
                            std::size_t width, bool fresh) {
-    const auto block = [&]<class S>(const RowRun<S>& rows) HWY_ATTR {
-        return WeightedRows<T, S>{w, w_stride, rows.rows, rows.stride, rows.count};
-    };
     if constexpr (sizeof(T) == sizeof(float)) {
         if (run.storage == KvStorage::bf16) {
-            return mix_narrow<T, Totals>(sums, sum_stride, along, queries, block(run.template as<BFloat16>()),
-                                         width, fresh);
+            return mix_narrow<T, Totals>(sums, sum_stride, along, queries,
+                                         weighted(w, w_stride, run.template as<BFloat16>()), width, fresh);
         }
         if (run.storage == KvStorage::f16) {
-            return mix_narrow<T, Totals>(sums, sum_stride, along, queries, block(run.template as<Float16>()),
-                                         width, fresh);
+            return mix_narrow<T, Totals>(sums, sum_stride, along, queries,
+                                         weighted(w, w_stride, run.template as<Float16>()), width, fresh);
         }
     }
-    mix_queries<T, Totals>(sums, sum_stride, along, queries, block(run.template as<T>()), width, fresh);
+    mix_queries<T, Totals>(sums, sum_stride, along, queries, weighted(w, w_stride, run.template as<T>()),
+                           width, fresh);
 }
 
 /// left += right, `count` sums.

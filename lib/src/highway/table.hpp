@@ -77,7 +77,7 @@ struct HighwayKernels {
 
     // Rows [begin, end) of a block, which may lie in both runs, added to the sums of `queries` queries.
     template <bool Totals>
-    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, Along<T> along, const T* w,
+    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, const Along<T>& along, const T* w,
                                      std::size_t w_stride, std::size_t queries, const PositionRows<T>& values,
                                      std::size_t begin, std::size_t end, std::size_t width, bool fresh) {
         const std::size_t retained = values.retained.count;
@@ -97,20 +97,18 @@ struct HighwayKernels {
         }
     }
 
-    // mix_block(row, block number) of every block, folded as they come: row is where its sums go. `fold` adds
-    // the sums of a row to those of the row before.
-    template <class MixBlock, class Fold>
-    static HWY_INLINE std::size_t mix_blocks(std::size_t positions, MixBlock mix_block_to, Fold fold) {
-        std::size_t held = 0;
-        for (std::size_t block = 0; block * kBlock < positions; ++block) {
-            mix_block_to(held, block * kBlock,
-                         positions - block * kBlock < kBlock ? positions : (block + 1) * kBlock);
-            ++held;
-            for (std::size_t done = block + 1; done % 2 == 0; done /= 2)
-                fold(--held);
+    // Adds the last of `held` rows of sums to the one before, as often as block number `block` tells, or
+    // until there is one if it is the last; returns how many are left. totals are sums as well, if there are
+    // any.
+    static HWY_INLINE std::size_t fold(T* sums, std::size_t width, T* totals, std::size_t total_stride,
+                                       std::size_t queries, std::size_t held, std::size_t block, bool last) {
+        for (std::size_t done = block + 1; held > 1 && (done % 2 == 0 || last); done /= 2) {
+            --held;
+            add_sums(sums + (held - 1) * width, sums + held * width, width);
+            T* const total = totals == nullptr ? nullptr : totals + (held - 1) * total_stride;
+            for (std::size_t q = 0; total != nullptr && q < queries; ++q)
+                total[q] += total[q + total_stride];
         }
-        while (held > 1)
-            fold(--held);
         return held;
     }
 
@@ -132,15 +130,15 @@ struct HighwayKernels {
             }
             return;
         }
+        const std::size_t positions = values.size();
         const std::size_t sums = queries * width;
-        const std::size_t held = mix_blocks(
-            values.size(),
-            [&](std::size_t row, std::size_t begin, std::size_t end) HWY_ATTR {
-                mix_block<false>(scratch + row * sums, width, {}, w, w_stride, queries, values, begin, end,
-                                 width, true);
-            },
-            [&](std::size_t row)
-                HWY_ATTR { add_sums(scratch + (row - 1) * sums, scratch + row * sums, sums); });
+        std::size_t held = 0;
+        for (std::size_t begin = 0; begin < positions; begin += kBlock) {
+            const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
+            mix_block<false>(scratch + held * sums, width, {}, w, w_stride, queries, values, begin, end,
+                             width, true);
+            held = fold(scratch, sums, nullptr, 0, 0, held + 1, begin / kBlock, end == positions);
+        }
         copy_out(out, out_stride, scratch, queries, width, held != 0);
     }
 
@@ -168,21 +166,18 @@ struct HighwayKernels {
         const std::size_t retained = values.retained.count;
         const std::size_t sums = queries * width;
         std::size_t softened = 0;
-        const std::size_t held = mix_blocks(
-            positions,
-            [&](std::size_t row, std::size_t begin, std::size_t end) HWY_ATTR {
-                for (std::size_t q = 0; softened < end && q < queries; ++q)
-                    soften_block(s + q * s_stride + begin, end - begin, peaks[q]);
-                const bool along = positions - end >= kBlock && (end <= retained || begin >= retained);
-                softened = along ? end + kBlock : end;
-                mix_block<true>(scratch + row * sums, width,
-                                {partials[row], along ? s + end : nullptr, peaks}, s, s_stride, queries,
-                                values, begin, end, width, true);
-            },
-            [&](std::size_t row) HWY_ATTR {
-                add_sums(scratch + (row - 1) * sums, scratch + row * sums, sums);
-                add_sums(partials[row - 1], partials[row], queries);
-            });
+        std::size_t held = 0;
+        for (std::size_t begin = 0; begin < positions; begin += kBlock) {
+            const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
+            for (std::size_t q = 0; softened < end && q < queries; ++q)
+                soften_block(s + q * s_stride + begin, end - begin, peaks[q]);
+            const bool along = positions - end >= kBlock && (end <= retained || begin >= retained);
+            softened = along ? end + kBlock : end;
+            mix_block<true>(scratch + held * sums, width, {partials[held], along ? s + end : nullptr, peaks},
+                            s, s_stride, queries, values, begin, end, width, true);
+            held = fold(scratch, sums, partials[0], kSoftGroup, queries, held + 1, begin / kBlock,
+                        end == positions);
+        }
         copy_out(out, out_stride, scratch, queries, width, held != 0);
         for (std::size_t q = 0; q < queries; ++q)
             totals[q] = held == 0 ? T(0) : partials[0][q];
