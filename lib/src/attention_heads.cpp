@@ -123,23 +123,25 @@ class Heads {
 
     // ---- one row: pieces are key/value heads, cut by position if they are few
 
-    T* row_scores(std::size_t head_lane) const {
-        return buffers_.scores.data() + head_lane * buffers_.scores.size() / (lanes_ * group_);
-    }
-    std::size_t score_stride() const { return buffers_.scores.size() / (lanes_ * group_); }
-    std::size_t slots() const { return std::max(lanes_, kMaxSplits); }
+    T* row_scores(std::size_t head_lane) const { return buffers_.scores.data() + head_lane * score_stride_; }
+    std::size_t score_stride() const { return score_stride_; }
     // A slot's node, one partial sum a query, and then the scratch that made it.
     std::size_t node_size() const { return group_ * width_; }
-    T* node(std::size_t slot) const {
-        return buffers_.folds.data() + slot * (buffers_.folds.size() / slots());
-    }
+    T* node(std::size_t slot) const { return buffers_.folds.data() + slot * node_stride_; }
     // What a slot knows of each query: the largest score among its own positions, then that of all, then the
     // sum of its weights.
-    T* own_peaks(std::size_t slot) const {
-        return buffers_.denominators.data() + slot * (buffers_.denominators.size() / slots());
-    }
+    T* own_peaks(std::size_t slot) const { return buffers_.denominators.data() + slot * 3 * group_; }
     T* peaks(std::size_t slot) const { return own_peaks(slot) + group_; }
     T* totals(std::size_t slot) const { return own_peaks(slot) + 2 * group_; }
+
+    // What will be read next is asked for while something else is computed: its first lines, after which the
+    // processor sees where this goes.
+    static void expect(const PositionRows<T>& rows) {
+        constexpr std::size_t lines = 16;
+        const char* const first = static_cast<const char*>(rows.retained.rows);
+        for (std::size_t line = 0; rows.retained.count != 0 && line < lines; ++line)
+            __builtin_prefetch(first + line * 64);
+    }
 
     void run_row() {
         const std::size_t splits = choose_splits();
@@ -159,6 +161,7 @@ class Heads {
             auto whole = [&](std::size_t lane, std::size_t worker) {
                 score_chunk(lane, worker);
                 mix_chunk(lane, worker);
+                if (lane + 1 < lanes_) expect(keys(lane + 1, 0));
                 finish(lane, lane);
             };
             run_pieces(call_.executor, lanes_, whole);
@@ -186,6 +189,7 @@ class Heads {
         T* const scores = row_scores(lane * group_) + begin;
         call_.kernels.score_group(scores, score_stride(), query(lane * group_, 0), width_, group_,
                                   slice(keys(lane, 0), begin, end), width_, scale_);
+        expect(slice(values(lane, 0), begin, end));
         for (std::size_t member = 0; member < group_; ++member) {
             own_peaks(slot)[member] =
                 peak(scores + member * score_stride(), end - begin, lane * group_ + member, 0);
@@ -313,6 +317,9 @@ class Heads {
     std::size_t lanes_;
     std::size_t longest_;
     T scale_;
+    // Of one row's buffers.
+    std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
+    std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
     FirstFailure failure_;
 };
 

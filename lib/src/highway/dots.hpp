@@ -38,21 +38,23 @@ struct HeldQuery {
     template <class... Held>
     static HWY_INLINE std::size_t tiles(T* out, const S* rows, std::size_t stride, std::size_t count,
                                         Vec<T> factor, Held... held) {
-        std::size_t r = 0;
-        for (; count - r >= kNative<T>; r += kNative<T>) {
+        if (count < kNative<T>) return 0;
+        for (std::size_t r = 0; r < count; r += kNative<T>) {
+            // The last tile ends with the last row, and does some rows again: cheaper than one by one.
+            const std::size_t first = std::min(r, count - kNative<T>);
             Vec<T> sums[kNative<T>];
 #pragma GCC unroll 16
             for (std::size_t k = 0; k < kNative<T>; ++k) {
-                fetch_ahead(rows + (r + k) * stride, Chunks * kNative<T>);
-                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
+                fetch_ahead(rows + (first + k) * stride, Chunks * kNative<T>);
+                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (first + k) * stride, held...);
                 keep_order();
             }
-            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + r);
+            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + first);
         }
-        return r;
+        return count;
     }
 
-    /// Returns how many of `count` rows it has done: whole tiles.
+    /// Returns how many of `count` rows it has done: all, unless they are too few for a tile.
     static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                       const T* query, T scale) {
         return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
@@ -200,12 +202,14 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
     if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {
         r = HeldQuery<T, S, kChunks>::run(out, rows, stride, count, queries, scale);
     }
-    for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
-        const Vec<T> sums =
-            Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries, query_stride, width);
-        Kernel::store(out + r, out_stride, hn::Mul(sums, factor));
+    for (; r < count && count >= Kernel::kRows; r += Kernel::kRows) {
+        // The last tile ends with the last row, as above.
+        const std::size_t first = std::min(r, count - Kernel::kRows);
+        const Vec<T> sums = Kernel::template sums<together, kChunks>(rows + first * stride, stride, queries,
+                                                                     query_stride, width);
+        Kernel::store(out + first, out_stride, hn::Mul(sums, factor));
     }
-    // What is short of a tile, one row at a time: never a row that isn't there.
+    // Too few for a tile, one row at a time: never a row that isn't there.
     for (; r < count; ++r) {
         Vec<T> parts[Kernel::kRows * Queries];
         Kernel::template accumulate<1, kChunks>(parts, rows + r * stride, stride, queries, query_stride,
