@@ -201,7 +201,8 @@ Maybe<Understood> understand_layer(Metadata& metadata, Tensors& tensors) {
     layer.head_width = (*wq)[0] / layer.heads;
     if (*most && (layer.first_position > **most || layer.length > **most - layer.first_position))
         return std::unexpected(Error{Error::Code::out_of_range, "max_positions",
-                                     "is " + std::to_string(**most) + ", the last position is " +
+                                     "is " + std::to_string(**most) +
+                                         " positions, from 0 on, and the last one needed is " +
                                          std::to_string(layer.first_position + layer.length - 1)});
 
     std::size_t kv_features = 0;
