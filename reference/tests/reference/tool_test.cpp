@@ -302,6 +302,29 @@ TEST_F(Tool, ExpectPrintsAndWritesTheExactAnswer) {
     EXPECT_EQ(run("check " + path("outside")).exit, 1);
 }
 
+// What can't be written is no verdict, and nothing that was there is replaced but a file.
+TEST_F(Tool, WhatIsWrittenArrivesOrIsTwo) {
+    write("right", 2);
+    for (const char* const command : {"check ", "rules ", "bound ", "expect "}) {
+        const std::string to_full = std::string(ATTEST_REFERENCE_PROGRAM) + " " + command + path("right") +
+                                    " > /dev/full 2> " + path("err");
+        EXPECT_EQ(WEXITSTATUS(std::system(to_full.c_str())), 2) << command;
+        EXPECT_NE(text(path("err")).find("CannotWrite"), std::string::npos) << text(path("err"));
+    }
+    EXPECT_EQ(run("expect " + path("right") + " -o /dev/full").exit, 2);
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+    std::ofstream(path("target")) << "old";
+    std::filesystem::create_symlink("target", path("link"));
+    EXPECT_EQ(run("expect " + path("right") + " -o " + path("link")).exit, 0);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+    EXPECT_TRUE(dump::read(path("target")));
+    write("r\xff", 2);
+    for (const char* const command : {"check ", "rules ", "bound "}) {
+        EXPECT_EQ(run(command + path("r\xff") + " --json " + path("json")).exit, 0) << command;
+        EXPECT_FALSE(nlohmann::json::parse(text(path("json"))).empty());
+    }
+}
+
 TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
     write("right", 2);
     const Run one = run("rules --json " + path("json") + " " + path("right"));
@@ -325,6 +348,9 @@ TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
             EXPECT_EQ(row["rules"]["bound"], "refuses");
         }
     }
+    const Run sources = run("rules");
+    EXPECT_EQ(sources.exit, 0);
+    EXPECT_NE(sources.out.find("ggml tests/test-backend-ops.cpp"), std::string::npos) << sources.out;
     EXPECT_EQ(run("rules " + path("nowhere")).exit, 2);
     EXPECT_EQ(run("rules " + path("nowhere")).out, "");
 }
