@@ -102,9 +102,9 @@ class Tensors {
         return std::nullopt;
     }
 
-    std::optional<Error> unknown() const {
+    std::optional<Error> unknown(const Metadata& metadata) const {
         for (const dump::Tensor& tensor : file_.tensors())
-            if (!asked_.contains(tensor.name()))
+            if (!asked_.contains(tensor.name()) && !metadata.told(tensor.name()))
                 return Error{Error::Code::unknown_tensor, tensor.name(),
                              "no such tensor for this kind of dump"};
         return std::nullopt;
@@ -392,7 +392,7 @@ std::expected<Task, Error> task_of(const dump::File& file) {
     const auto arithmetic = arithmetic_in(metadata, answer);
     if (!arithmetic) return std::unexpected(arithmetic.error());
     if (auto bad = metadata.unknown()) return std::unexpected(*bad);
-    if (auto bad = tensors.unknown()) return std::unexpected(*bad);
+    if (auto bad = tensors.unknown(metadata)) return std::unexpected(*bad);
     return Task(tensors.take(), std::move(understood->problem), *arithmetic, std::move(understood->answers));
 }
 
