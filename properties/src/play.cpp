@@ -121,7 +121,12 @@ bool Player::next() {
     event_.index = position_;
     event_.step = &step;
     event_.prediction = {""};
-    play(step);
+    try {
+        play(step);
+    } catch (const SubjectFault& fault) {
+        scene_.checks.fail(event_.place(), fault.what(), kSoundSubject, "nothing else");
+        return false;
+    }
     if (stopped_) return false;
     if (step.verb != Verb::fail) armed_ = 0;
     ++position_;
