@@ -43,6 +43,14 @@ struct Matrices {
           wo(layer.wo, layer.heads * layer.head_width) {}
 };
 
+template <class N>
+Turns<N> last_of(const Turns<N>& turns, std::size_t rows) {
+    const auto from = static_cast<std::ptrdiff_t>(turns.cosines.size() - rows * turns.pairs);
+    return {.pairs = turns.pairs,
+            .cosines = {turns.cosines.begin() + from, turns.cosines.end()},
+            .sines = {turns.sines.begin() + from, turns.sines.end()}};
+}
+
 // project_all projects, without rotating: the bound needs the projections themselves.
 template <class N>
 Parts<N> project_all(const Layer& layer, const Matrices& matrices, const LayerOptions& options,
@@ -55,15 +63,13 @@ Parts<N> project_all(const Layer& layer, const Matrices& matrices, const LayerOp
     const auto heads_of = [&](const Matrix& w, std::size_t heads, Rows rows) {
         return project<N>(matrices.x, layer.batch, layer.length, w, heads, layer.head_width, rows, how);
     };
-    if (parts.attends) {
-        parts.q = heads_of(matrices.wq, layer.heads, asked);
-        parts.q_turns =
-            turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), how.formulation);
-    }
+    if (parts.attends) parts.q = heads_of(matrices.wq, layer.heads, asked);
     if (parts.attends || options.keys) {
         parts.k = heads_of(matrices.wk, layer.kv_heads, kept);
         parts.k_turns = turn_by<N>(layer.rope, positions_of(layer, kept.first, kept.count), how.formulation);
     }
+    // Queries turn like the keys of their rows, which are the last of those kept.
+    if (parts.attends) parts.q_turns = last_of(parts.k_turns, asked.count);
     if (parts.attends || options.values) parts.v = heads_of(matrices.wv, layer.kv_heads, kept);
     return parts;
 }
