@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "../kernels.hpp"
+#include "crossed.hpp"
 #include "vectors.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -336,6 +337,12 @@ void many_products(const Products<T>& out, const RowRun<S>& run, const RowRun<T>
         const RowRun<T> some = {vectors.rows + first * vectors.stride, vectors.stride,
                                 std::min(block, vectors.count - first)};
         const Products<T> here = {out.y + first * out.stride, out.stride, out.scale};
+        if constexpr (kCrosses<T>) {
+            if (width <= kCrossedWidth<T> && width % kLanes<T> == 0) {
+                crossed_products(here.y, here.stride, here.scale, run, some, width);
+                continue;
+            }
+        }
         if (fits) {
             short_products(here, run, some, width);
         } else {

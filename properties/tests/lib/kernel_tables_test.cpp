@@ -394,7 +394,7 @@ TYPED_TEST(KernelTables, ProductsOfManyRowsWithManyAgree) {
     using T = TypeParam;
     constexpr std::size_t panel = 4096 / sizeof(T);
     constexpr std::size_t widths[] = {
-        1, 7, 16, 33, 64, 128, 200, panel - 1, panel, panel + 1, 2 * panel + 37};
+        1, 7, 16, 33, 48, 64, 128, 200, 256, panel - 1, panel, panel + 1, 2 * panel + 37};
     for (const std::size_t width : widths) {
         for (std::size_t rows = 1; rows <= 15; ++rows) {
             const std::size_t stride = width + rows % 3;
