@@ -257,7 +257,9 @@ int main(int argc, char** argv) {
     CLI::App* const export_command = app.add_subcommand(
         "export", "write nasty inputs as dumps, for attest-reference to judge the answers");
     export_command->add_option("--kind", export_kind, "core or rotary")->capture_default_str();
-    export_command->add_option("--count", export_count, "dumps to write")->capture_default_str();
+    export_command->add_option("--count", export_count, "dumps to write")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000000}));
     export_command->add_option("DIR", export_folder, "folder for the dumps")->required();
     export_command->fallthrough();
     app.footer(
