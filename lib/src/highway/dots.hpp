@@ -38,23 +38,21 @@ struct HeldQuery {
     template <class... Held>
     static HWY_INLINE std::size_t tiles(T* out, const S* rows, std::size_t stride, std::size_t count,
                                         Vec<T> factor, Held... held) {
-        if (count < kNative<T>) return 0;
-        for (std::size_t r = 0; r < count; r += kNative<T>) {
-            // The last tile ends with the last row, and does some rows again: cheaper than one by one.
-            const std::size_t first = std::min(r, count - kNative<T>);
+        std::size_t r = 0;
+        for (; count - r >= kNative<T>; r += kNative<T>) {
             Vec<T> sums[kNative<T>];
 #pragma GCC unroll 16
             for (std::size_t k = 0; k < kNative<T>; ++k) {
-                fetch_ahead(rows + (first + k) * stride, Chunks * kNative<T>);
-                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (first + k) * stride, held...);
+                fetch_ahead(rows + (r + k) * stride, Chunks * kNative<T>);
+                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
                 keep_order();
             }
-            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + first);
+            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + r);
         }
-        return count;
+        return r;
     }
 
-    /// Returns how many of `count` rows it has done: all, unless they are too few for a tile.
+    /// Returns how many of `count` rows it has done: whole tiles.
     static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                       const T* query, T scale) {
         return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
@@ -174,6 +172,17 @@ struct Tile {
         return fold_rows<T>(all);
     }
 
+    // A tile out of the way of the loop over all others, which reads rows as fast as memory gives them only
+    // as long as nothing else is woven into it.
+    template <std::size_t Together, std::size_t kChunks>
+    static HWY_NOINLINE void tile_apart(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
+                                        const T* queries, std::size_t query_stride, std::size_t width,
+                                        T scale) {
+        store(out, out_stride,
+              hn::Mul(sums<Together, kChunks>(rows, stride, queries, query_stride, width),
+                      hn::Set(Tag<T>(), scale)));
+    }
+
     static HWY_INLINE void store(T* out, std::size_t out_stride, V sums) {
         if constexpr (Queries == 1) {
             hn::StoreU(sums, Tag<T>(), out);
@@ -202,12 +211,17 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
     if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {
         r = HeldQuery<T, S, kChunks>::run(out, rows, stride, count, queries, scale);
     }
-    for (; r < count && count >= Kernel::kRows; r += Kernel::kRows) {
-        // The last tile ends with the last row, as above.
-        const std::size_t first = std::min(r, count - Kernel::kRows);
-        const Vec<T> sums = Kernel::template sums<together, kChunks>(rows + first * stride, stride, queries,
-                                                                     query_stride, width);
-        Kernel::store(out + first, out_stride, hn::Mul(sums, factor));
+    for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
+        const Vec<T> sums =
+            Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries, query_stride, width);
+        Kernel::store(out + r, out_stride, hn::Mul(sums, factor));
+    }
+    if (r < count && count >= Kernel::kRows) {
+        // A last tile that ends with the last row and does some rows again: cheaper than one by one.
+        r = count - Kernel::kRows;
+        Kernel::template tile_apart<together, kChunks>(out + r, out_stride, rows + r * stride, stride,
+                                                       queries, query_stride, width, scale);
+        return;
     }
     // Too few for a tile, one row at a time: never a row that isn't there.
     for (; r < count; ++r) {

@@ -84,18 +84,18 @@ T peak(const T* s, std::size_t n) {
     return most + all;  // −0 + 0 = +0
 }
 
-/// exponential.hpp on vectors: the same operations, lane by lane.
-template <class T>
+/// exponential.hpp on vectors: the same operations, lane by lane. If NotPositive, no x is above 0, and none
+/// has to be held below where exp overflows.
+template <class T, bool NotPositive = false>
 HWY_INLINE Vec<T> exponential(Vec<T> x) {
     using C = ExponentialConstants<T>;
     const Tag<T> d;
     const hn::RebindToUnsigned<Tag<T>> bits;
     using Bits = typename C::Bits;
     const auto set = [&](T value) HWY_ATTR { return hn::Set(d, value); };
-    const Vec<T> lowest = set(C::kLowest);
-    const Vec<T> highest = set(C::kHighest);
-    x = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
-    x = hn::IfThenElse(hn::Gt(x, highest), highest, x);
+    // Of a number and a NaN, x86 takes the second; others keep a NaN anyhow.
+    x = hn::Max(set(C::kLowest), x);
+    if constexpr (!NotPositive) x = hn::Min(set(C::kHighest), x);
 
     const Vec<T> magic = set(C::kRoundToInteger);
     const Vec<T> shifted = hn::MulAdd(x, set(C::kInverseLn2), magic);
@@ -154,10 +154,10 @@ void exponentials(T* w, const T* s, std::size_t n, T m) {
     }
 }
 
-/// exponentials of a whole vector in place.
+/// exponentials of a whole vector in place, m being a maximum.
 template <class T>
 HWY_INLINE void soften_vector(T* s, T m) {
-    hn::StoreU(exponential<T>(hn::Sub(load(s), hn::Set(Tag<T>(), m))), Tag<T>(), s);
+    hn::StoreU(exponential<T, true>(hn::Sub(load(s), hn::Set(Tag<T>(), m))), Tag<T>(), s);
 }
 
 /// exponentials of one block in place: all of a whole one side by side.

@@ -155,8 +155,13 @@ struct HighwayKernels {
         }
     }
 
+    // Values of one head that come from memory rather than from a cache, if they are so many bytes.
+    static constexpr std::size_t kStreamedBytes = std::size_t{512} << 10;
+
     // The exponentials of a block are computed while the values of the one before go by, so that memory is
     // never without a request. Only where both are whole and the one before lies in one run: else in between.
+    // A single query's values that come from memory have no time to lose to anything beside them (a tenth,
+    // measured): all exponentials come first, which is little where the prefix is long.
     static void soften_and_mix(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                                std::size_t queries, const T* peaks, const PositionRows<T>& values,
                                std::size_t width, T* scratch) {
@@ -165,14 +170,18 @@ struct HighwayKernels {
         const std::size_t positions = values.size();
         const std::size_t retained = values.retained.count;
         const std::size_t sums = queries * width;
-        std::size_t softened = 0;
+        const std::size_t bytes = retained * width * element_bytes<T>(values.retained.storage);
+        const bool apart = queries == 1 && bytes >= kStreamedBytes;
+        if (apart) exponentials(s, s, positions, peaks[0]);
+        std::size_t softened = apart ? positions : 0;
         std::size_t held = 0;
         for (std::size_t begin = 0; begin < positions; begin += kBlock) {
             const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
             for (std::size_t q = 0; softened < end && q < queries; ++q)
                 soften_block(s + q * s_stride + begin, end - begin, peaks[q]);
-            const bool along = positions - end >= kBlock && (end <= retained || begin >= retained);
-            softened = along ? end + kBlock : end;
+            const bool whole = positions - end >= kBlock && (end <= retained || begin >= retained);
+            const bool along = whole && softened <= end;
+            softened = along ? end + kBlock : std::max(softened, end);
             mix_block<true>(scratch + held * sums, width, {partials[held], along ? s + end : nullptr, peaks},
                             s, s_stride, queries, values, begin, end, width, true);
             held = fold(scratch, sums, partials[0], kSoftGroup, queries, held + 1, begin / kBlock,

@@ -227,6 +227,31 @@ TYPED_TEST(KernelTables, SoftMixesAgreeWithTheirSteps) {
     }
 }
 
+// So many values that their weights are made before the first goes by, and a group that does not wait for
+// that.
+TYPED_TEST(KernelTables, LongSoftMixesAgree) {
+    using T = TypeParam;
+    constexpr std::size_t width = 128;
+    const std::size_t count = (std::size_t{512} << 10) / (width * sizeof(T)) + 7;
+    const TwoRuns<T> values(count, 1, 0, width, 11);
+    const std::size_t positions = values.rows.size();
+    for (const std::size_t queries : {std::size_t{1}, std::size_t{3}}) {
+        const Row<T> s = draw<T>(queries * positions, 12);
+        const Row<T> peaks(queries, std::ranges::max(s));
+        Row<T> scratch(queries * mix_scratch_elements(positions, width));
+        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+            Row<T> got = s;
+            Row<T> want = s;
+            Row<T> mixed(queries * (width + 1)), mixed_want = mixed;
+            table.mix_soft(mixed.data(), width, mixed.data() + queries * width, got.data(), positions,
+                           queries, peaks.data(), values.rows, width, scratch.data());
+            portable.mix_soft(mixed_want.data(), width, mixed_want.data() + queries * width, want.data(),
+                              positions, queries, peaks.data(), values.rows, width, scratch.data());
+            EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "");
+        });
+    }
+}
+
 // Narrow rows give, in every table, what the portable one makes of the same rows widened first.
 TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
     for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
@@ -273,11 +298,9 @@ TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
                                            scratch.data(), causal);
                         ASSERT_EQ(difference(got, want), "");
                         if (causal || narrow.size() == 0) continue;
-                        Row<float> soft = w;
-                        Row<float> soft_want = w;
-                        Row<float> totals(queries);
-                        Row<float> totals_want(queries);
-                        const Row<float> peaks(queries, 2.5F);
+                        Row<float> soft = w, soft_want = w;
+                        Row<float> totals(queries), totals_want(queries);
+                        const Row<float> peaks(queries, std::ranges::max(w));
                         table->mix_soft(got.data(), width, totals.data(), soft.data(), positions, queries,
                                         peaks.data(), narrow, width, scratch.data());
                         portable.mix_soft(want.data(), width, totals_want.data(), soft_want.data(), positions,
