@@ -445,6 +445,26 @@ TYPED_TEST(KernelTables, ProductsOfManyRowsWithManyAgree) {
     }
 }
 
+// Products that vanish below zero leave −0 in every lane, those short of a chunk's end too.
+TYPED_TEST(KernelTables, VanishingProductsOfManyRowsKeepTheirSign) {
+    using T = TypeParam;
+    constexpr std::size_t inputs = 17;
+    constexpr std::size_t rows = 7;
+    for (const std::size_t width : {16U, 17U, 31U, 33U, 1025U}) {
+        const Row<T> weights(rows * width, -std::numeric_limits<T>::min());
+        const Row<T> x(inputs * width, std::numeric_limits<T>::min());
+        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+            Row<T> got(inputs * rows, T(7));
+            Row<T> want(inputs * rows, T(7));
+            table.project_rows(got.data(), rows, x.data(), width, inputs, weights.data(), width, rows, width);
+            portable.project_rows(want.data(), rows, x.data(), width, inputs, weights.data(), width, rows,
+                                  width);
+            EXPECT_EQ(difference(got, want), "") << width;
+            EXPECT_TRUE(std::signbit(want.back())) << width;
+        });
+    }
+}
+
 // The first query of a group may see nothing at all.
 TYPED_TEST(KernelTables, CausalMixesBeginWithNothing) {
     using T = TypeParam;
