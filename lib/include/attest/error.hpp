@@ -387,14 +387,17 @@ using Refusal =
                  NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent,
                  StorageUnsupported, CacheStorageMismatch, StorageOverflow>;
 
+class Error;
+
 /// Whether an Error can be made of an R: of one of the list above, and of nothing else.
 template <class R>
-concept OneRefusal =
-    !std::is_same_v<std::remove_cvref_t<R>, class Error> && std::is_constructible_v<Refusal, R>;
+concept OneRefusal = !std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>;
 
 /// Error is one refusal of the list above: trivially copyable, with everything it says inline.
 class Error {
   public:
+    using Refusal = attest::Refusal;
+
     template <OneRefusal R>
     constexpr Error(R refusal) : refusal_(refusal) {}
 

@@ -10,7 +10,6 @@
 #include <limits>
 #include <string>
 #include <vector>
-
 #include "../src/kernels.hpp"
 
 namespace attest::detail {
