@@ -20,6 +20,7 @@ add_library(
     src/judge/inputs.cpp
     src/judge/layer.cpp
     src/judge/rotary.cpp
+    src/judge/row_judge.cpp
     src/judge/self_check.cpp
     src/oracle/fixed.cpp
     src/oracle/oracle.cpp
