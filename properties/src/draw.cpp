@@ -320,6 +320,8 @@ void hide_overflow(cases::Case& one, Choices& choices) {
     const double beyond = narrow ? 0x1p116 : 0x1p1012;  // times kNeedle it is past the largest number
     constexpr double kNeedle = 0x1p14;
     const std::uint64_t rows = std::min<std::uint64_t>(cases::rows_needed(one), 5);
+    // It takes a row to hide behind, and geometry that is there.
+    if (rows < 2 || one.width == 0 || one.head_width == 0 || one.kv_heads == 0) return;
     const auto set = [&one](T tensor, std::uint64_t first, std::uint64_t second, double value) {
         cases::Set element;
         element.tensor = tensor;
@@ -327,13 +329,13 @@ void hide_overflow(cases::Case& one, Choices& choices) {
         element.bits = std::bit_cast<std::uint64_t>(value);
         one.sets.push_back(element);
     };
-    set(T::x, 0, 1 + choices.below(rows == 0 ? 1 : rows - 1), kNeedle);
+    set(T::x, 0, 1 + choices.below(rows - 1), kNeedle);
     const bool key = choices.below(3) == 2;
     // A query that is small, and has nothing but its first feature, lets the score of a huge key be finite.
     if (key) fill_with(one, T::wq, cases::Filling::zeros);
     set(T::wk, 0, 0, key ? -beyond : -0x1p6);
     if (!key) set(T::wv, 0, 0, beyond);
-    const std::uint64_t group = one.kv_heads == 0 ? 1 : std::min<std::uint64_t>(one.heads / one.kv_heads, 4);
+    const std::uint64_t group = std::min<std::uint64_t>(one.heads / one.kv_heads, 4);
     for (std::uint64_t head = 0; head < group; ++head) {
         set(T::wq, head * one.head_width, 0, key ? 0x1p-24 : 0x1p6);
     }

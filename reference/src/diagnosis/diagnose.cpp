@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace attest::reference {
 namespace {
@@ -72,14 +73,16 @@ std::size_t size_of(const Problem& problem) {
 // Whatever comes this near is the kernel, to its last bits: among such the plainer is named first.
 constexpr double kSame = 0.01;
 
-// The best fit first; what is far worse than it came near by chance.
+// The best fit first, the plainer of two that fit alike; what is far worse than it came near by chance.
 void rank(std::vector<Explanation>& found) {
-    const auto distance = [](const Explanation& one) { return std::max(one.worst_ratio, kSame); };
-    std::stable_sort(found.begin(), found.end(), [&](const Explanation& one, const Explanation& other) {
-        return distance(one) < distance(other);
-    });
-    std::erase_if(found,
-                  [&](const Explanation& one) { return distance(one) > 10 * distance(found.front()); });
+    std::vector<std::pair<double, std::size_t>> order;
+    for (const Explanation& one : found)
+        order.emplace_back(std::max(one.worst_ratio, kSame), order.size());
+    std::sort(order.begin(), order.end());
+    std::vector<Explanation> ranked;
+    for (const auto& [distance, index] : order)
+        if (distance <= 10 * order.front().first) ranked.push_back(std::move(found[index]));
+    found = std::move(ranked);
 }
 
 // The constant that brings the right answer nearest to what was got, if y is wrong and finite.

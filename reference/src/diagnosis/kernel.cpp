@@ -8,8 +8,13 @@
 namespace attest::reference::diagnosis {
 namespace {
 
-// The part of the error, in squares, that a cause may leave: what explains less is another fault.
-constexpr double kMostLeft = 0.01;
+// A fault may make a kernel's honest errors larger than the right kernel's: a row that sees one key too many
+// sums one more.
+constexpr double kSlack = 4;
+
+// The part of the error, in squares, that a cause may leave: what explains less is another fault. Where it
+// comes no nearer than what is allowed it must be the fault beyond doubt.
+constexpr double kMostLeft = 1e-2, kMostLeftBeyond = 1e-6;
 
 // A broadcast tensor at [b, h, i, j]; nothing for a column it does not cover.
 const double* element(const Broadcast& tensor, std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
@@ -53,7 +58,7 @@ std::optional<double> Yardstick::near(std::size_t index, double suspected) const
     const double distance = got == suspected ? 0 : std::fabs(got - suspected);
     const double allowed = evidence_.allowed[index];
     const double measure = allowed > 0 && std::isfinite(allowed) ? allowed : fallback_;
-    if (!(distance <= measure)) return std::nullopt;
+    if (!(distance <= kSlack * measure)) return std::nullopt;
     if (refused_ && index == worst_ && distance > std::fabs(got - evidence_.want[index]) / 2)
         return std::nullopt;
     return distance == 0 ? 0 : distance / measure;
@@ -82,7 +87,8 @@ class Tally {
     }
 
     std::optional<Fit> fit() const {
-        return fit_.left <= kMostLeft * fit_.error ? std::optional(fit_) : std::nullopt;
+        const double most = fit_.ratio > 1 ? kMostLeftBeyond : kMostLeft;
+        return fit_.left <= most * fit_.error ? std::optional(fit_) : std::nullopt;
     }
 
   private:

@@ -25,9 +25,10 @@ struct Evidence {
     std::span<const double> allowed{};
 };
 
-// Explanation is a cause and the answers it reproduces: every element within the error allowed
-// there, the worst one at least twice as near as to the right answer, and no more than a hundredth of the
-// wrong elements' error, in squares, left unexplained.
+// Explanation is a cause and the answers it reproduces: every element within the error allowed there, the
+// worst one at least twice as near as to the right answer, and no more than a hundredth of the wrong
+// elements' error, in squares, left unexplained. Up to four times the error allowed will do where a millionth
+// is left.
 struct Explanation {
     std::string cause;
     std::vector<std::string> tensors;
