@@ -38,8 +38,8 @@ Elements::Elements(std::string_view name, cases::ElementType type, std::span<con
 
 // The name and the place are part of the pattern, so that a copy of another guard is a change.
 void Elements::put_pattern(std::byte* to, std::size_t i) const {
-    const auto salt = static_cast<unsigned char>(name_.empty() ? 0 : name_.back());
-    const auto payload = static_cast<std::uint32_t>(salt << 12 | (i & 0xfff));
+    const std::uint32_t salt = static_cast<unsigned char>(name_.empty() ? '\0' : name_.back());
+    const auto payload = salt << 12 | static_cast<std::uint32_t>(i & 0xfff);
     if (narrow_) {
         const std::uint32_t bits = 0x7fc00000 | payload;
         std::memcpy(to, &bits, sizeof bits);
