@@ -378,7 +378,8 @@ std::string write_finding(const std::string& folder, const std::string& text, co
     if (one) {
         law = one->law;
         std::string line = first_line.substr(0, 400);
-        std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+        std::replace_if(line.begin(), line.end(), is_control, ' ');
         one->comments.insert(one->comments.begin(), "RapidCheck: " + line);
         if (!cases::check(*one)) content = cases::print(*one);
     }

@@ -161,7 +161,8 @@ TEST_F(Foreign, FailsAtTheStepThatBrokeTheRules) {
     options.findings = testing::TempDir() + "/attest foreign findings";
     options.subject = "--subject /some/where.so";
     const Law& law = *find_law("inside_the_bound");
-    const Row row = run_law(law, [&] { return make_foreign_subject(table_); }, options);
+    const auto make = [&] { return make_foreign_subject(table_); };
+    const Row row = run_law(law, make, options);
     EXPECT_EQ(row.verdict, "FAILS");
     std::string all;
     for (const std::string& detail : row.details) {

@@ -40,8 +40,10 @@ class Model {
     Upper unit() const noexcept { return unit_; }                        // u: what is stored
     Upper unit_accumulate() const noexcept { return unit_accumulate_; }  // u_a: inside dots and sums
     Upper unit_softmax() const noexcept { return unit_softmax_; }  // u_x: exp, its argument, the division
-    Upper unit_scale() const noexcept { return unit_scale_; }      // of γ_q and γ_s: the larger of u and u_a
-    Upper omega() const noexcept { return omega_; }                // ω
+    // Of γ_q and γ_s: the larger of u and u_a.
+    Upper unit_scale() const noexcept { return unit_scale_; }
+
+    Upper omega() const noexcept { return omega_; }                        // ω
     Upper omega_accumulate() const noexcept { return omega_accumulate_; }  // ω_a
     Upper omega_softmax() const noexcept { return omega_softmax_; }        // ω_x
     Upper exp_error() const noexcept { return exp_error_; }                // e

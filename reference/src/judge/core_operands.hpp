@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace attest::reference {
@@ -31,27 +32,24 @@ inline double lowest_bias(const Core& core, const Arithmetic& arithmetic) noexce
             .given_rows = core.length,
             .first = rows.first};
 }
-[[nodiscard]] inline Lent keys_of(const Core& core) {
+// What stands in every column, past ones first.
+[[nodiscard]] inline Lent columns_of(const Core& core, std::size_t width, std::span<const double> past,
+                                     std::span<const double> given) {
     return {.batch = core.batch,
             .heads = core.kv_heads,
             .rows = core.past + core.keys,
-            .width = core.width,
-            .past = core.past_k,
-            .given = core.k,
+            .width = width,
+            .past = past,
+            .given = given,
             .past_rows = core.past,
             .given_rows = core.keys,
             .first = 0};
 }
+[[nodiscard]] inline Lent keys_of(const Core& core) {
+    return columns_of(core, core.width, core.past_k, core.k);
+}
 [[nodiscard]] inline Lent values_of(const Core& core) {
-    return {.batch = core.batch,
-            .heads = core.kv_heads,
-            .rows = core.past + core.keys,
-            .width = core.value_width,
-            .past = core.past_v,
-            .given = core.v,
-            .past_rows = core.past,
-            .given_rows = core.keys,
-            .first = 0};
+    return columns_of(core, core.value_width, core.past_v, core.v);
 }
 
 // copied gives them one after the other; a number that is not finite is 0.
