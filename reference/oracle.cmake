@@ -20,6 +20,7 @@ add_library(
     src/judge/inputs.cpp
     src/judge/layer.cpp
     src/judge/rotary.cpp
+    src/judge/row_judge.cpp
     src/judge/self_check.cpp
     src/oracle/fixed.cpp
     src/oracle/oracle.cpp
@@ -161,7 +162,7 @@ if(ATTEST_BUILD_TESTS)
     attest_unit_test(
         reference_oracle_test
         LABEL reference
-        SOURCES tests/reference/bound_test.cpp tests/reference/lengths_test.cpp tests/reference/fixed_test.cpp tests/reference/oracle_test.cpp
+        SOURCES tests/reference/bound_test.cpp tests/reference/reciprocals_test.cpp tests/reference/lengths_test.cpp tests/reference/fixed_test.cpp tests/reference/oracle_test.cpp
         LIBS attest_reference attest_attack)
     attest_test(
         NAME lengths_of_every_head

@@ -2,10 +2,10 @@
 // replay --shrink FILE: prints the simplest case that still fails.
 #include "attest/case/environment.hpp"
 
-#include "../src/minimise.hpp"
 #include "../src/replay.hpp"
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/properties/minimise.hpp"
 
 #include <fstream>
 #include <iostream>
@@ -32,7 +32,7 @@ int shrink(const std::string& path) {
                   << (in.is_open() ? parsed.error().text() : std::string("can't be read")) << '\n';
         return 2;
     }
-    const auto smallest = attest::fuzzing::minimise(*parsed, attest::properties::make_attest_subject, {});
+    const auto smallest = attest::properties::minimise(*parsed, attest::properties::make_attest_subject, {});
     if (!smallest) {
         std::cerr << "replay: " << path << " does not fail\n";
         return 1;

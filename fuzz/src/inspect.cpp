@@ -2,7 +2,7 @@
 
 #include "attest/case/print.hpp"
 
-#include "minimise.hpp"
+#include "attest/properties/minimise.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -12,6 +12,8 @@
 
 namespace attest::fuzzing {
 namespace {
+
+using properties::ShrinkLimits;
 
 constexpr int kDone = 0;
 constexpr int kDoesNotFail = 1;

@@ -61,7 +61,9 @@ void decode_geometry(std::span<const std::uint8_t> bytes, cases::Case& one) {
     one.rope.base = choice(kBases, bytes[kBase]);
     one.values.filling = choice(kFillings, bytes[kFilling]);
     one.values.seed = bytes[kSeed] + 256U * bytes[kSeed + 1];
-    one.rope.first = bytes[kFirst] + 256U * bytes[kFirst + 1];
+    // Tables for far positions take longer to make than the rest to judge.
+    const bool far = (bytes[kFlags] & 0x38U) == 0x38U;
+    one.rope.first = bytes[kFirst] + (far ? 256U * bytes[kFirst + 1] : 0U);
 }
 
 // Between four and nineteen rows, as the header's bits cut them: single ones are appended, others prefilled.

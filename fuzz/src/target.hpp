@@ -4,8 +4,8 @@
 #include "attest/case/case.hpp"
 #include "attest/properties/verdict.hpp"
 
+#include "attest/properties/minimise.hpp"
 #include "bytes.hpp"
-#include "minimise.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +16,8 @@
 #include <string_view>
 
 namespace attest::fuzzing {
+
+using properties::MakeSubject;
 
 // The engine's own mutation of bytes: writes into `data`, which has room for `bytes_max`, and gives the new
 // size.

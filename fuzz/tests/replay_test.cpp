@@ -1,10 +1,10 @@
 // Replay must refuse: a library that is wrong, files it can't read, and having checked nothing.
 #include "attest/properties/subject.hpp"
 
-#include "../src/minimise.hpp"
 #include "../src/replay.hpp"
 #include "attest/case/parse.hpp"
 #include "attest/case/print.hpp"
+#include "attest/properties/minimise.hpp"
 
 #include <gtest/gtest.h>
 

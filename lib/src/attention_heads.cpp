@@ -95,13 +95,19 @@ class Heads {
         return (head_lane * call_.rows + row) * 2 + (output ? 1 : 0);
     }
 
+    // The largest of a row's scores, and NaN where one is not finite, which is a failure.
+    T peak(const T* scores, std::size_t positions, std::size_t head_lane, std::size_t row) {
+        const T found = call_.kernels.peak(scores, positions);
+        if (found != found) {
+            failure_.report(place(head_lane, row, false));
+        }
+        return found;
+    }
+
     // Scores become weights; returns their sum. At least one weight is exp(0) = 1 and none is negative: the
     // denominator is finite and ≥ 1.
     T soften(T* scores, std::size_t positions, std::size_t head_lane, std::size_t row) {
-        if (!call_.kernels.all_finite(scores, positions)) {
-            failure_.report(place(head_lane, row, false));
-        }
-        const T maximum = call_.kernels.maximum(scores, positions);
+        const T maximum = peak(scores, positions, head_lane, row);
         call_.kernels.exponentials(scores, scores, positions, maximum);
         return call_.kernels.sum(scores, positions);
     }
@@ -117,43 +123,51 @@ class Heads {
 
     // ---- one row: pieces are key/value heads, cut by position if they are few
 
-    T* row_scores(std::size_t head_lane) const {
-        return buffers_.scores.data() + head_lane * buffers_.scores.size() / (lanes_ * group_);
-    }
-    std::size_t score_stride() const { return buffers_.scores.size() / (lanes_ * group_); }
+    T* row_scores(std::size_t head_lane) const { return buffers_.scores.data() + head_lane * score_stride_; }
+    std::size_t score_stride() const { return score_stride_; }
     // A slot's node, one partial sum a query, and then the scratch that made it.
     std::size_t node_size() const { return group_ * width_; }
-    T* node(std::size_t slot) const {
-        return buffers_.folds.data() + slot * (buffers_.folds.size() / std::max(lanes_, kMaxSplits));
+    T* node(std::size_t slot) const { return buffers_.folds.data() + slot * node_stride_; }
+    // What a slot knows of each query: the largest score among its own positions, then that of all, then the
+    // sum of its weights.
+    T* own_peaks(std::size_t slot) const { return buffers_.denominators.data() + slot * 3 * group_; }
+    T* peaks(std::size_t slot) const { return own_peaks(slot) + group_; }
+    T* totals(std::size_t slot) const { return own_peaks(slot) + 2 * group_; }
+
+    // What will be read next is asked for while something else is computed: its first lines, after which the
+    // processor sees where this goes.
+    static void expect(const PositionRows<T>& rows) {
+        constexpr std::size_t lines = 16;
+        const char* const first = static_cast<const char*>(rows.retained.rows);
+        for (std::size_t line = 0; rows.retained.count != 0 && line < lines; ++line)
+            __builtin_prefetch(first + line * 64);
     }
 
     void run_row() {
         const std::size_t splits = choose_splits();
-        if (splits == 1) {
-            auto whole = [&](std::size_t lane, std::size_t) {
-                score(lane, 0, longest_);
-                for (std::size_t member = 0; member < group_; ++member)
-                    soften_head(lane * group_ + member);
-                mix(lane, lane, 0, longest_);
-                finish(lane, lane);
-            };
-            run_pieces(call_.executor, lanes_, whole);
-            return;
-        }
         // Whole subtrees of the fold over blocks: 2^k blocks each, the last one maybe shorter.
         const std::size_t chunk = std::bit_ceil((block_count(longest_) + splits - 1) / splits) * kBlock;
         const std::size_t chunks = (longest_ + chunk - 1) / chunk;
         auto score_chunk = [&](std::size_t piece, std::size_t) {
             const std::size_t begin = piece % chunks * chunk;
-            score(piece / chunks, begin, std::min(begin + chunk, longest_));
+            score(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
         };
-        auto soften_one = [&](std::size_t head_lane, std::size_t) { soften_head(head_lane); };
         auto mix_chunk = [&](std::size_t piece, std::size_t) {
             const std::size_t begin = piece % chunks * chunk;
+            join_peaks(piece, piece / chunks * chunks, chunks);
             mix(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
         };
+        if (chunks == 1) {
+            auto whole = [&](std::size_t lane, std::size_t worker) {
+                score_chunk(lane, worker);
+                mix_chunk(lane, worker);
+                if (lane + 1 < lanes_) expect(keys(lane + 1, 0));
+                finish(lane, lane);
+            };
+            run_pieces(call_.executor, lanes_, whole);
+            return;
+        }
         run_pieces(call_.executor, lanes_ * chunks, score_chunk);
-        run_pieces(call_.executor, lanes_ * group_, soften_one);
         run_pieces(call_.executor, lanes_ * chunks, mix_chunk);
         for (std::size_t lane = 0; lane < lanes_; ++lane) {
             fold_nodes(lane * chunks, chunks);
@@ -171,47 +185,68 @@ class Heads {
         return std::min({kMaxSplits / lanes_, 4 * workers, blocks / 2});
     }
 
-    void score(std::size_t lane, std::size_t begin, std::size_t end) {
-        call_.kernels.score_group(row_scores(lane * group_) + begin, score_stride(), query(lane * group_, 0),
-                                  width_, group_, slice(keys(lane, 0), begin, end), width_, scale_);
+    void score(std::size_t slot, std::size_t lane, std::size_t begin, std::size_t end) {
+        T* const scores = row_scores(lane * group_) + begin;
+        call_.kernels.score_group(scores, score_stride(), query(lane * group_, 0), width_, group_,
+                                  slice(keys(lane, 0), begin, end), width_, scale_);
+        expect(slice(values(lane, 0), begin, end));
+        for (std::size_t member = 0; member < group_; ++member) {
+            own_peaks(slot)[member] =
+                peak(scores + member * score_stride(), end - begin, lane * group_ + member, 0);
+        }
     }
 
-    void soften_head(std::size_t head_lane) {
-        T* const scores = row_scores(head_lane);
-        const T denominator = soften(scores, longest_, head_lane, 0);
-        buffers_.denominators.data()[head_lane] = denominator;
-        if (weights_ != nullptr) {
-            T* const kept = weights_->span().data() + head_lane * longest_;
-            for (std::size_t position = 0; position < longest_; ++position) {
-                kept[position] = scores[position] / denominator;
-            }
+    // The largest scores of all chunks. What a NaN among them gives is of no account.
+    void join_peaks(std::size_t slot, std::size_t first, std::size_t count) {
+        for (std::size_t member = 0; member < group_; ++member) {
+            T most = own_peaks(first)[member];
+            for (std::size_t other = first + 1; other < first + count; ++other)
+                most = std::max(most, own_peaks(other)[member]);
+            peaks(slot)[member] = most;
         }
     }
 
     void mix(std::size_t slot, std::size_t lane, std::size_t begin, std::size_t end) {
         T* const sums = node(slot);
-        call_.kernels.mix_group(sums, width_, row_scores(lane * group_) + begin, score_stride(), group_,
-                                slice(values(lane, 0), begin, end), width_, sums + node_size(), false);
+        call_.kernels.mix_soft(sums, width_, totals(slot), row_scores(lane * group_) + begin, score_stride(),
+                               group_, peaks(slot), slice(values(lane, 0), begin, end), width_,
+                               sums + node_size());
     }
 
     // Pairwise by index, a last odd one moves up unpaired.
     void fold_nodes(std::size_t first, std::size_t count) {
         for (std::size_t step = 1; step < count; step *= 2) {
             for (std::size_t left = 0; left + step < count; left += 2 * step) {
-                T* const sums = node(first + left);
-                const T* const right = node(first + left + step);
-                for (std::size_t i = 0; i < node_size(); ++i)
-                    sums[i] += right[i];
+                add(node(first + left), node(first + left + step), node_size());
+                add(totals(first + left), totals(first + left + step), group_);
             }
         }
     }
+    static void add(T* sums, const T* right, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            sums[i] += right[i];
+    }
 
+    // At least one weight is exp(0) = 1 and none is negative: a denominator is finite and ≥ 1.
     void finish(std::size_t lane, std::size_t slot) {
         for (std::size_t member = 0; member < group_; ++member) {
             const std::size_t head_lane = lane * group_ + member;
+            const T denominator = totals(slot)[member];
             T* const out = merged(head_lane, 0);
             std::copy_n(node(slot) + member * width_, width_, out);
-            divide(out, buffers_.denominators.data()[head_lane], head_lane, 0);
+            divide(out, denominator, head_lane, 0);
+            keep_weights(head_lane, denominator);
+        }
+    }
+
+    void keep_weights(std::size_t head_lane, T denominator) {
+        if (weights_ == nullptr) {
+            return;
+        }
+        const T* const scores = row_scores(head_lane);
+        T* const kept = weights_->span().data() + head_lane * longest_;
+        for (std::size_t position = 0; position < longest_; ++position) {
+            kept[position] = scores[position] / denominator;
         }
     }
 
@@ -282,6 +317,9 @@ class Heads {
     std::size_t lanes_;
     std::size_t longest_;
     T scale_;
+    // Of one row's buffers.
+    std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
+    std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
     FirstFailure failure_;
 };
 
@@ -298,7 +336,7 @@ HeadRoom HeadRoom::of(const AttentionGeometry& geometry, std::size_t batch, std:
         const bool overflow = __builtin_mul_overflow(batch, geometry.kv_heads, &lanes);
         const std::size_t slots = overflow ? SIZE_MAX : std::max(lanes, kMaxSplits);
         return {Shape{batch, geometry.heads, positions}, Shape{slots, group, fold_rows + 1, width},
-                Shape{batch, geometry.heads}};
+                Shape{slots, 3, group}};
     }
     return {Shape{workers, kQueryRows, positions}, Shape{workers, kCausalGroup, fold_rows, width},
             Shape{workers, kQueryRows}};

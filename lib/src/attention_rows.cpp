@@ -18,8 +18,10 @@ void keep(Tensor<T>* tensor, const T* values) {
     }
 }
 
-// Rows of weights, and of input, that one piece of a projection takes.
-constexpr std::size_t kPieceRows = 64;
+// Rows of input that one piece of a projection takes, and features of the output projection: as many of
+// either as the kernels' blocks want.
+constexpr std::size_t kPieceRows = 192;
+constexpr std::size_t kPieceFeatures = 64;
 
 // x [B, n, D] times W [heads·d, D] into [B, heads, n, d].
 template <class T>
@@ -72,14 +74,14 @@ void project_output(const RowsCall<T>& call, const T* merged, T* output) {
     const std::size_t rows = call.batch * call.rows;
     const std::size_t model_width = call.geometry.model_width;
     const std::size_t merged_width = call.geometry.heads * call.geometry.head_width;
-    const std::size_t parts = (model_width + kPieceRows - 1) / kPieceRows;
+    const std::size_t parts = (model_width + kPieceFeatures - 1) / kPieceFeatures;
     auto piece = [&](std::size_t index, std::size_t) {
         const std::size_t first = index / parts * kPieceRows;
-        const std::size_t feature = index % parts * kPieceRows;
+        const std::size_t feature = index % parts * kPieceFeatures;
         call.kernels.project_rows(
             output + first * model_width + feature, model_width, merged + first * merged_width, merged_width,
             std::min(kPieceRows, rows - first), call.weights[3] + feature * merged_width, merged_width,
-            std::min(kPieceRows, model_width - feature), merged_width);
+            std::min(kPieceFeatures, model_width - feature), merged_width);
     };
     run_pieces(call.executor, parts * ((rows + kPieceRows - 1) / kPieceRows), piece);
 }

@@ -353,7 +353,7 @@ bool LayerKvCache<T>::operator==(const LayerKvCache& other) const {
     const std::size_t live = state_->length * bound.geometry.head_width;
     for (std::size_t lane = 0; lane < bound.batch_size * bound.geometry.kv_heads; ++lane) {
         const std::size_t offset = state_->row_offset(lane, 0);
-        const auto same = [&](auto detail::CacheRows<T>::* rows) {
+        const auto same = [&](auto rows) {
             const auto& own = state_->rows.*rows;
             return own.size() == 0 ||
                    detail::same_bits(own.data() + offset, (other.state_->rows.*rows).data() + offset, live);
@@ -368,7 +368,7 @@ bool LayerKvCache<T>::operator==(const LayerKvCache& other) const {
 
 template <class T>
 bool LayerKvCache<T>::same_bytes(const LayerKvCache& other) const {
-    const auto same = [&](auto detail::CacheRows<T>::* rows) {
+    const auto same = [&](auto rows) {
         const auto& own = state_->rows.*rows;
         const auto& theirs = other.state_->rows.*rows;
         return own.size() == theirs.size() && detail::same_bits(own.data(), theirs.data(), own.size());

@@ -76,6 +76,9 @@ struct Kernels {
     /// maximum is the largest of s[0..n), n ≥ 1, no NaN among them. A zero maximum is +0.
     T (*maximum)(const T* s, std::size_t n);
 
+    /// peak is the maximum of s[0..n), n ≥ 1, if all are finite, a NaN otherwise.
+    T (*peak)(const T* s, std::size_t n);
+
     /// exponentials sets w_j = exp(s_j − m), j < n, with the exponential of exponential.hpp. w may be s.
     void (*exponentials)(T* w, const T* s, std::size_t n, T m);
 
@@ -109,6 +112,13 @@ struct Kernels {
     /// scratch: max(queries, kCausalGroup) · mix_scratch_elements(positions, width) elements.
     void (*mix_group)(T* out, std::size_t out_stride, const T* w, std::size_t w_stride, std::size_t queries,
                       const PositionRows<T>& values, std::size_t width, T* scratch, bool causal);
+
+    /// mix_soft is what follows the scores of `queries` queries over the same values, s_stride apart: the
+    /// exponentials against a maximum each, in place, then mix_group of them into out, and `sum` of them into
+    /// totals[0..queries). scratch: queries · mix_scratch_elements(positions, width) elements.
+    void (*mix_soft)(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
+                     std::size_t queries, const T* peaks, const PositionRows<T>& values, std::size_t width,
+                     T* scratch);
 
     /// all_finite says whether none of values[0..n) is NaN or infinite.
     bool (*all_finite)(const T* values, std::size_t n);

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 #include "double_double.hpp"
@@ -142,6 +143,10 @@ struct KernelBody {
             lanes[0] = lanes[0] < lanes[l] ? lanes[l] : lanes[0];
         }
         return lanes[0] + T(0);  // −0 + 0 = +0: which of two equal zeros was met first doesn't show
+    }
+
+    ATTEST_KERNEL static T peak(const T* s, std::size_t n) {
+        return all_finite(s, n) ? maximum(s, n) : std::numeric_limits<T>::quiet_NaN();
     }
 
     ATTEST_KERNEL static void exponentials(T* w, const T* s, std::size_t n, T m) {
@@ -368,6 +373,18 @@ struct KernelBody {
         }
     }
 
+    ATTEST_KERNEL static void mix_soft(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
+                                       std::size_t queries, const T* peaks, const PositionRows<T>& values,
+                                       std::size_t width, T* scratch) {
+        const std::size_t positions = values.size();
+        for (std::size_t i = 0; i < queries; ++i) {
+            T* const row = s + i * s_stride;
+            exponentials(row, row, positions, peaks[i]);
+            totals[i] = sum(row, positions);
+            mix(out + i * out_stride, row, values, width, scratch);
+        }
+    }
+
     ATTEST_KERNEL static bool all_finite(const T* values, std::size_t n) {
         // x · 0 is NaN where x is not finite, and a NaN stays.
         T seen[kWidth] = {};
@@ -393,6 +410,7 @@ struct KernelBody {
                 .project = project,
                 .scores = scores,
                 .maximum = maximum,
+                .peak = peak,
                 .exponentials = exponentials,
                 .sum = sum,
                 .mix = mix,
@@ -401,6 +419,7 @@ struct KernelBody {
                 .project_rows = project_rows,
                 .score_group = score_group,
                 .mix_group = mix_group,
+                .mix_soft = mix_soft,
                 .all_finite = all_finite};
     }
 };

@@ -26,7 +26,10 @@ class Heap final : public Memory {
         // past zero, and then hands out next to nothing.
         if (bytes > static_cast<std::size_t>(PTRDIFF_MAX) - kHugePageBytes) return nullptr;
         const std::size_t aligned = effective_alignment(bytes, alignment);
-        void* const pointer = ::operator new(bytes, std::align_val_t{aligned}, std::nothrow);
+        const std::align_val_t place{aligned};
+        // clang-format off
+        void* const pointer = ::operator new(bytes, place, std::nothrow);
+        // clang-format on
 #if defined(__linux__)
         // Advice: where it is not taken, pages are small and nothing else changes. Whole pages only, so that
         // nobody else's bytes are meant.
@@ -37,7 +40,10 @@ class Heap final : public Memory {
         return pointer;
     }
     void deallocate(void* pointer, std::size_t bytes, std::size_t alignment) noexcept override {
-        ::operator delete(pointer, std::align_val_t{effective_alignment(bytes, alignment)});
+        const std::align_val_t place{effective_alignment(bytes, alignment)};
+        // clang-format off
+        ::operator delete(pointer, place);
+        // clang-format on
     }
 };
 

@@ -16,8 +16,21 @@ endfunction()
 attest_subject_example(plain_loops FILE examples/plain_loops.c)
 # The same kernel over a wrong math library, for the test that such a subject is refused.
 attest_subject_example(plain_loops_wrong FILE examples/plain_loops.c DEFINE sqrt=cbrt)
+# The same kernel, and its answer is one element too long.
+set(plain_loops ${CMAKE_CURRENT_SOURCE_DIR}/examples/plain_loops.c)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${plain_loops})
+file(READ ${plain_loops} text)
+string(REPLACE "i < batch * rows * width && right; ++i) put(layer->spec.type, y, i, out[i]);"
+               "i <= batch * rows * width && right; ++i) put(layer->spec.type, y, i, out[i ? i - 1 : 0]);"
+               beyond "${text}")
+if(beyond STREQUAL text)
+    message(FATAL_ERROR "the loop over y is no longer in ${plain_loops}")
+endif()
+file(CONFIGURE OUTPUT plain_loops_beyond.c CONTENT "${beyond}" @ONLY)
+attest_subject_example(plain_loops_beyond FILE ${CMAKE_CURRENT_BINARY_DIR}/plain_loops_beyond.c)
 attest_test(NAME subject_in_c LABEL property COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/subject_in_c_test
-            $<TARGET_FILE:attest-properties> $<TARGET_FILE:plain_loops> $<TARGET_FILE:plain_loops_wrong>)
+            $<TARGET_FILE:attest-properties> $<TARGET_FILE:plain_loops> $<TARGET_FILE:plain_loops_wrong>
+            $<TARGET_FILE:plain_loops_beyond>)
 
 # PyTorch, where libtorch-dev is installed (scripts/setup does not install it: its headers take a minute).
 find_path(ATTEST_TORCH_INCLUDE torch/csrc/api/include/torch/torch.h)

@@ -1,8 +1,10 @@
 // run(x) ‖ run(x') = run(x); run(x'): two sessions on one layer, each in a thread and with a cache of its
-// own, answer as they do alone, by bits.
+// own, answer as they do alone, by bits. Both are put off now and again, wherever they are, so that they meet
+// on one core as well.
 //
 // Kills scratch that sessions share (B21): a static row, a workspace that belongs to the layer.
 
+#include "interruptions.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -54,7 +56,10 @@ class Together {
     void run() {
         ++round_;
         meet(round_);
-        sessions_[0].run(layer_, scene_);
+        {
+            const Interruptions interruptions;
+            sessions_[0].run(layer_, scene_);
+        }
         while (done_ < round_)
             std::this_thread::yield();
     }
@@ -70,7 +75,10 @@ class Together {
         for (std::size_t round = 1;; ++round) {
             meet(round);
             if (stopping_) return;
-            sessions_[1].run(layer_, scene_);
+            {
+                const Interruptions interruptions;
+                sessions_[1].run(layer_, scene_);
+            }
             done_ = round;
         }
     }

@@ -31,9 +31,6 @@ std::optional<std::string> wrong_rc_params();
 // The seed RapidCheck is going to use.
 std::uint64_t seed_in_use(const EngineOptions& options);
 
-// The law's verdict. An exception is no verdict but a failure.
-Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject);
-
 // Draws cases for one law, judges each, shrinks the first that fails. All news go into the record. A round
 // starts with small cases and ends with large ones, so more time is more rounds and not a longer one.
 void run_rapidcheck(const Law& law, Subject& subject, const EngineOptions& options, Record& record);

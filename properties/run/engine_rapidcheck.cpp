@@ -127,14 +127,6 @@ std::uint64_t seed_in_use(const EngineOptions& options) {
     return params_of(options, 1).seed;
 }
 
-Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject) {
-    try {
-        return law.function(one, subject);
-    } catch (const std::exception& error) {
-        return fails("the law", error.what(), "no exception", "nothing else");
-    }
-}
-
 namespace {
 
 void run_round(const Law& law, Subject& subject, const rc::detail::TestParams& params,

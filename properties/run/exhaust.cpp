@@ -129,7 +129,7 @@ std::string trouble_of(const Share& share, const RunOptions& options) {
     const std::string what = record.failed ? record.verdict.text() : share.ending();
     std::string all = fmt::format("{}\nthe case:\n{}", what, text);
     const std::string path = options.findings.empty() ? "" : write_finding(options.findings, text, what);
-    if (!path.empty()) all += fmt::format("written to {}\n", path);
+    if (!path.empty()) all += again(path, options) + "\n";
     return all;
 }
 

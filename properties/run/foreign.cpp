@@ -1,83 +1,36 @@
 #include "foreign.hpp"
 
-#include "attest/case/number.hpp"
+#include "foreign_elements.hpp"
+
 #include "attest/properties/scene.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 namespace attest::properties {
 
 namespace {
-
-// Elements as the other side has them. Payloads of NaN survive: conversion instructions would quieten them.
-class Elements {
-  public:
-    explicit Elements(cases::ElementType type) : narrow_(type == cases::ElementType::float32) {}
-    Elements(cases::ElementType type, std::span<const double> values) : Elements(type) {
-        resize(values.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            put(data(), i, values[i]);
-        }
-    }
-
-    void resize(std::size_t count) {
-        count_ = count;
-        // One element more than needed: an empty array has an address as well.
-        bytes_.assign((count + 1) * size(), std::byte{0});
-    }
-    std::size_t size() const { return narrow_ ? sizeof(float) : sizeof(double); }
-    void* data() { return bytes_.data(); }
-    Array read() const { return read(bytes_.data(), count_); }
-
-    Array read(const void* from, std::size_t count) const {
-        Array values(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            values[i] = get(from, i);
-        }
-        return values;
-    }
-    void put(void* to, std::size_t i, double value) const {
-        char* const place = static_cast<char*>(to) + i * size();
-        if (!narrow_) {
-            std::memcpy(place, &value, sizeof value);
-            return;
-        }
-        const float element = std::isnan(value)
-                                  ? std::bit_cast<float>(cases::narrow(std::bit_cast<std::uint64_t>(value)))
-                                  : static_cast<float>(value);
-        std::memcpy(place, &element, sizeof element);
-    }
-
-  private:
-    double get(const void* from, std::size_t i) const {
-        const char* const place = static_cast<const char*>(from) + i * size();
-        if (!narrow_) {
-            double value = 0;
-            std::memcpy(&value, place, sizeof value);
-            return value;
-        }
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, place, sizeof bits);
-        return std::bit_cast<double>(cases::widen(bits));
-    }
-
-    bool narrow_;
-    std::size_t count_ = 0;
-    std::vector<std::byte> bytes_;
-};
 
 Outcome<void> outcome_of(const attest_refusal* refusal) {
     if (refusal == nullptr) return {};
     return std::unexpected(Refusal{.code = refusal->code == nullptr ? "Refused" : refusal->code,
                                    .text = refusal->text == nullptr ? "" : refusal->text,
                                    .reason = {}});
+}
+
+// What a call that makes something gave: neither a refusal nor the thing is a fault.
+template <class Made>
+Outcome<void> outcome_of(std::string_view call, const attest_refusal* refusal, const Made* made) {
+    if (refusal == nullptr && made == nullptr) {
+        throw SubjectFault(fmt::format("{} gave neither a refusal nor what it makes", call));
+    }
+    return outcome_of(refusal);
 }
 
 std::unexpected<Refusal> refused(std::string code) {
@@ -87,6 +40,8 @@ std::unexpected<Refusal> refused(std::string code) {
 bool promises(const attest_subject_table& table, std::uint64_t promise) {
     return (table.promises & promise) != 0;
 }
+
+constexpr std::array<std::string_view, 4> kWeightNames = {"wq", "wk", "wv", "wo"};
 
 // What a cache needs to know of its layer.
 struct Geometry {
@@ -104,28 +59,26 @@ class ForeignCache final : public Cache {
     std::uint64_t length() const override { return table_.length(handle); }
     std::uint64_t capacity() const override { return capacity_; }
     void reset() override { table_.reset(handle); }
-    Outcome<Array> keys() const override { return read(table_.read_keys); }
-    Outcome<Array> values() const override { return read(table_.read_values); }
+    Outcome<Array> keys() const override { return read("keys", table_.read_keys); }
+    Outcome<Array> values() const override { return read("values", table_.read_values); }
 
     Storage storage() const override {
         const auto [keys, values] = buffers();
         const std::size_t count = lanes() * capacity_ * geometry_.head_width;
-        const Elements elements(geometry_.type);
-        return {.keys = elements.read(keys, count),
-                .values = elements.read(values, count),
+        return {.keys = Elements::read(geometry_.type, keys, count),
+                .values = Elements::read(geometry_.type, values, count),
                 .key_address = reinterpret_cast<std::uintptr_t>(keys),
                 .value_address = reinterpret_cast<std::uintptr_t>(values)};
     }
 
     void poison(double value) override {
         const auto [keys, values] = buffers();
-        const Elements elements(geometry_.type);
         for (std::uint64_t lane = 0; lane < lanes(); ++lane) {
             for (std::uint64_t slot = length(); slot < capacity_; ++slot) {
                 for (std::uint64_t f = 0; f < geometry_.head_width; ++f) {
                     const std::uint64_t i = (lane * capacity_ + slot) * geometry_.head_width + f;
-                    elements.put(keys, i, value);
-                    elements.put(values, i, value);
+                    Elements::put(geometry_.type, keys, i, value);
+                    Elements::put(geometry_.type, values, i, value);
                 }
             }
         }
@@ -133,7 +86,8 @@ class ForeignCache final : public Cache {
 
     Outcome<std::unique_ptr<Cache>> copy() const override {
         attest_cache* copied = nullptr;
-        const Outcome<void> done = outcome_of(table_.copy(handle, &copied));
+        const attest_refusal* const refusal = table_.copy(handle, &copied);
+        const Outcome<void> done = outcome_of("copy", refusal, copied);
         if (!done) return std::unexpected(done.error());
         return std::make_unique<ForeignCache>(table_, copied, geometry_, batch_, capacity_);
     }
@@ -162,10 +116,14 @@ class ForeignCache final : public Cache {
         table_.storage(handle, &both.first, &both.second);
         return both;
     }
-    Array read(void (*call)(const attest_cache*, void*)) const {
-        Elements elements(geometry_.type);
-        elements.resize(lanes() * length() * geometry_.head_width);
+    Array read(std::string_view name, void (*call)(const attest_cache*, void*)) const {
+        const std::uint64_t rows = length();
+        if (rows > capacity_) {
+            throw SubjectFault(fmt::format("says it holds {} rows, capacity is {}", rows, capacity_));
+        }
+        Elements elements(name, geometry_.type, lanes() * rows * geometry_.head_width);
         call(handle, elements.data());
+        elements.check_guards();
         return elements.read();
     }
 
@@ -191,8 +149,9 @@ class ForeignLayer final : public Layer {
     Outcome<std::unique_ptr<Cache>> make_cache(std::uint64_t batch, std::uint64_t capacity,
                                                std::uint64_t first_position) override {
         attest_cache* cache = nullptr;
-        const Outcome<void> done =
-            outcome_of(table_.make_cache(handle_, batch, capacity, first_position, &cache));
+        const attest_refusal* const refusal =
+            table_.make_cache(handle_, batch, capacity, first_position, &cache);
+        const Outcome<void> done = outcome_of("make_cache", refusal, cache);
         if (!done) return std::unexpected(done.error());
         const Geometry geometry = {spec_.type, spec_.width, spec_.kv_heads, spec_.head_width};
         return std::make_unique<ForeignCache>(table_, cache, geometry, batch, capacity);
@@ -211,18 +170,21 @@ class ForeignLayer final : public Layer {
     Outcome<Array> forward(const Input& x, std::uint64_t first_position) override {
         if (const auto refusal = unusual(x)) return refused(*refusal);
         if (x.shape[2] != spec_.width) return refused("InputWidthMismatch");
-        Elements in(spec_.type, x.values);
-        Elements out(spec_.type, x.values);
+        Elements in("x", spec_.type, x.values);
+        Elements out("y", spec_.type, x.values.size());
         const Outcome<void> done = outcome_of(
             table_.forward(handle_, x.shape[0], x.shape[1], first_position, in.data(), out.data()));
+        in.check_unchanged(x.values);
+        out.check_guards();
         if (!done) return std::unexpected(done.error());
         return out.read();
     }
 
     Outcome<void> update(std::uint64_t weight, const Input& value) override {
-        Elements elements(spec_.type, value.values);
+        Elements elements(kWeightNames[weight], spec_.type, value.values);
         Outcome<void> done =
             outcome_of(table_.update(handle_, static_cast<std::uint32_t>(weight), elements.data()));
+        elements.check_unchanged(value.values);
         if (done) spec_.weights[weight].assign(value.values.begin(), value.values.end());
         return done;
     }
@@ -266,15 +228,16 @@ class ForeignLayer final : public Layer {
         const bool whole = x.values.size() == count && count <= kMostElements;
         const bool fits = (y.shape.empty() || y.shape == x.shape) && !y.not_writable;
         if ((!whole || !fits) && !typed) return refused(whole ? "ShapeMismatch" : "Refused");
-        Elements in(spec_.type, x.values);
-        Elements out(spec_.type, y.values);
-        out.resize(std::max(y.values.size(), whole ? static_cast<std::size_t>(count) : 0));
+        Elements in("x", spec_.type, x.values);
+        Elements out("y", spec_.type, std::max(y.values.size(), whole ? static_cast<std::size_t>(count) : 0));
         for (std::size_t i = 0; i < y.values.size(); ++i) {
-            out.put(out.data(), i, y.values[i]);
+            out.put(i, y.values[i]);
         }
         Outcome<void> done = outcome_of(
             table_.append(handle_, static_cast<ForeignCache&>(cache).handle, x.shape[0], x.shape[1],
                           x.shape[2], whole ? in.data() : nullptr, whole && fits ? out.data() : nullptr));
+        in.check_unchanged(x.values);
+        out.check_guards();
         Array after = out.read();
         after.resize(y.values.size());
         y.values = std::move(after);
@@ -331,11 +294,15 @@ class ForeignSubject final : public Subject {
         std::vector<Elements> weights;
         weights.reserve(4);
         for (std::size_t i = 0; i < 4; ++i) {
-            weights.emplace_back(spec.type, spec.weights[i]);
+            weights.emplace_back(kWeightNames[i], spec.type, spec.weights[i]);
             c.weights[i] = weights[i].data();
         }
         attest_layer* layer = nullptr;
-        const Outcome<void> done = outcome_of(table_.make_layer(&c, &layer));
+        const attest_refusal* const refusal = table_.make_layer(&c, &layer);
+        for (std::size_t i = 0; i < 4; ++i) {
+            weights[i].check_unchanged(spec.weights[i]);
+        }
+        const Outcome<void> done = outcome_of("make_layer", refusal, layer);
         if (!done) return std::unexpected(done.error());
         return std::make_unique<ForeignLayer>(table_, layer, spec);
     }
@@ -353,6 +320,26 @@ class ForeignSubject final : public Subject {
     const attest_subject_table& table_;
 };
 
+// The first required member that is NULL; empty when all are there.
+std::string_view missing_member(const attest_subject_table& table) {
+    const std::pair<std::string_view, bool> required[] = {
+        {"name", table.name != nullptr},
+        {"make_layer", table.make_layer != nullptr},
+        {"free_layer", table.free_layer != nullptr},
+        {"make_cache", table.make_cache != nullptr},
+        {"free_cache", table.free_cache != nullptr},
+        {"append", table.append != nullptr},
+        {"reset", table.reset != nullptr},
+        {"length", table.length != nullptr},
+        {"read_keys", table.read_keys != nullptr},
+        {"read_values", table.read_values != nullptr},
+    };
+    for (const auto& [name, there] : required) {
+        if (!there) return name;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::unique_ptr<Subject> make_foreign_subject(const attest_subject_table& table) {
@@ -365,17 +352,16 @@ SubjectMaker foreign_subject(const std::string& path) {
     void* const symbol = dlsym(library, "attest_subject");
     if (symbol == nullptr) throw std::runtime_error(path + " exports no attest_subject");
     const attest_subject_table* const given = reinterpret_cast<const attest_subject_table* (*)()>(symbol)();
-    if (given == nullptr || given->version != ATTEST_SUBJECT_VERSION) {
-        throw std::runtime_error(path + ": its table is of another version");
+    if (given == nullptr) throw std::runtime_error(path + ": attest_subject() gives no table");
+    if (given->version != ATTEST_SUBJECT_VERSION) {
+        throw std::runtime_error(fmt::format("{}: its table is of version {}, not {}", path, given->version,
+                                             ATTEST_SUBJECT_VERSION));
     }
     // Members behind its end are NULL. The library is never unloaded.
     const auto table = std::make_shared<attest_subject_table>();
     std::memcpy(table.get(), given, std::min<std::size_t>(given->size, sizeof *table));
-    if (table->name == nullptr || table->make_layer == nullptr || table->free_layer == nullptr ||
-        table->make_cache == nullptr || table->free_cache == nullptr || table->append == nullptr ||
-        table->reset == nullptr || table->length == nullptr || table->read_keys == nullptr ||
-        table->read_values == nullptr) {
-        throw std::runtime_error(path + ": a required member of its table is NULL");
+    if (const auto member = missing_member(*table); !member.empty()) {
+        throw std::runtime_error(fmt::format("{}: its table's {} is NULL", path, member));
     }
     return [table] { return make_foreign_subject(*table); };
 }

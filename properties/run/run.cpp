@@ -7,6 +7,7 @@
 #include "attest/properties/draw.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -122,7 +123,7 @@ void describe_failure(Row& row, const Law& law, const Record& record, const Chil
     if (options.findings.empty()) return;
     const std::string path = write_finding(options.findings, text, what);
     row.details.push_back(path.empty() ? "the case could not be written to " + options.findings
-                                       : fmt::format("again: {} --replay {}", program_path(), path));
+                                       : again(path, options));
 }
 
 // What the record and the way the child ended say.
@@ -349,6 +350,27 @@ std::vector<Row> replay_files(const std::vector<std::string>& paths, const Subje
     return rows;
 }
 
+std::string shell_word(const std::string& word) {
+    const auto plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 || c >= 0x80 ||
+               std::string_view("_-+=./:,@%^").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+    std::string text = "'";
+    for (const char c : word) {
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    return text + "'";
+}
+
+std::string again(const std::string& path, const RunOptions& options) {
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return fmt::format("again: {}{}{} --replay {}", shell_word(program_path()),
+                       options.subject.empty() ? "" : " ", options.subject,
+                       shell_word(error ? path : whole.string()));
+}
+
 std::string write_finding(const std::string& folder, const std::string& text, const std::string& first_line) {
     auto one = cases::parse(text);
     std::string law = "unknown";
@@ -356,7 +378,8 @@ std::string write_finding(const std::string& folder, const std::string& text, co
     if (one) {
         law = one->law;
         std::string line = first_line.substr(0, 400);
-        std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+        std::replace_if(line.begin(), line.end(), is_control, ' ');
         one->comments.insert(one->comments.begin(), "RapidCheck: " + line);
         if (!cases::check(*one)) content = cases::print(*one);
     }

@@ -36,6 +36,7 @@ struct Row {
 struct RunOptions {
     EngineOptions engine;
     std::string findings;        // folder for counterexamples
+    std::string subject;         // the options that name the subject on a command line; empty: Attest's own
     std::string corpus;          // its cases of a law are judged before any is drawn; empty: none
     double stall_seconds = 120;  // a case that takes longer is a hang
     double law_seconds = 0;      // no law begins another thousand cases after so long; 0: no limit
@@ -67,6 +68,11 @@ Row replay_case(const cases::Case& one, const std::string& name, const SubjectMa
 // Reads cases from files and, recursively, folders; unreadable ones become rows that are unusable.
 std::vector<Row> replay_files(const std::vector<std::string>& paths, const SubjectMaker& make,
                               const RunOptions& options);
+
+// A word as a shell reads it back.
+std::string shell_word(const std::string& word);
+// "again: PROGRAM [SUBJECT] --replay FILE": the line that judges a counterexample again, by the same subject.
+std::string again(const std::string& path, const RunOptions& options);
 
 // Writes a counterexample: <folder>/<law>/<what it is>.case. The path, or empty when it can't be written.
 std::string write_finding(const std::string& folder, const std::string& text, const std::string& first_line);

@@ -322,6 +322,37 @@ void draw_values(cases::Case& one, Choices& choices, const Wish& wish) {
     }
 }
 
+// A row whose value or key leaves the range of the type while its weight is nothing: its own score lies
+// further below the others than any exp reaches, so neither a score nor an answer shows what was not refused.
+void hide_overflow(cases::Case& one, Choices& choices) {
+    using T = cases::Tensor;
+    // A kernel that computes floats in double meets no infinity on its way.
+    if (one.sets.empty() && choices.below(4) != 3) one.type = cases::ElementType::float32;
+    const bool narrow = one.type == cases::ElementType::float32;
+    const double beyond = narrow ? 0x1p116 : 0x1p1012;  // times kNeedle it is past the largest number
+    constexpr double kNeedle = 0x1p14;
+    const std::uint64_t rows = std::min<std::uint64_t>(cases::rows_needed(one), 5);
+    // It takes a row to hide behind, and geometry that is there.
+    if (rows < 2 || one.width == 0 || one.head_width == 0 || one.kv_heads == 0) return;
+    const auto set = [&one](T tensor, std::uint64_t first, std::uint64_t second, double value) {
+        cases::Set element;
+        element.tensor = tensor;
+        element.index = {first, second, 0};
+        element.bits = std::bit_cast<std::uint64_t>(value);
+        one.sets.push_back(element);
+    };
+    set(T::x, 0, 1 + choices.below(rows - 1), kNeedle);
+    const bool key = choices.below(3) == 2;
+    // A query that is small, and has nothing but its first feature, lets the score of a huge key be finite.
+    if (key) fill_with(one, T::wq, cases::Filling::zeros);
+    set(T::wk, 0, 0, key ? -beyond : -0x1p6);
+    if (!key) set(T::wv, 0, 0, beyond);
+    const std::uint64_t group = std::min<std::uint64_t>(one.heads / one.kv_heads, 4);
+    for (std::uint64_t head = 0; head < group; ++head) {
+        set(T::wq, head * one.head_width, 0, key ? 0x1p-24 : 0x1p6);
+    }
+}
+
 }  // namespace detail
 
 cases::Case draw(Choices& choices, std::string_view law, unsigned size) {
@@ -335,6 +366,7 @@ cases::Case draw(Choices& choices, std::string_view law, unsigned size) {
     const std::uint64_t rare =
         law == "refusals_come_in_order" || law == "print_then_parse_is_identity" ? 6 : 24;
     if (detail::once_in(choices, rare)) detail::spoil_geometry(one, choices);
+    if (wish.steps && detail::once_in(choices, 16)) detail::hide_overflow(one, choices);
     // Last, so that what was drawn before is what it was without.
     const std::uint64_t narrow = choices.below(6);
     if (one.type == cases::ElementType::float32 && narrow < 2) {

@@ -51,6 +51,8 @@ void spoil_geometry(cases::Case& one, Choices& choices);
 void draw_values(cases::Case& one, Choices& choices, const Wish& wish);
 // One element overridden by a number that is special.
 void add_special_set(cases::Case& one, Choices& choices);
+// Hides an overflow behind a weight that is nothing.
+void hide_overflow(cases::Case& one, Choices& choices);
 void draw_steps(cases::Case& one, Choices& choices, const Wish& wish, unsigned size);
 cases::Step draw_step(const cases::Case& one, Choices& choices, const Wish& wish);
 

@@ -1,6 +1,7 @@
 #include "attest/properties/laws.hpp"
 
 #include <array>
+#include <exception>
 
 namespace attest::properties {
 
@@ -32,6 +33,16 @@ const Law* find_law(std::string_view name) {
         }
     }
     return nullptr;
+}
+
+Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject) {
+    try {
+        return law.function(one, subject);
+    } catch (const SubjectFault& fault) {
+        return fails("a call of the subject", fault.what(), kSoundSubject, "nothing else");
+    } catch (const std::exception& error) {
+        return fails("the law", error.what(), "no exception", "nothing else");
+    }
 }
 
 }  // namespace attest::properties

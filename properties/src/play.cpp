@@ -121,7 +121,12 @@ bool Player::next() {
     event_.index = position_;
     event_.step = &step;
     event_.prediction = {""};
-    play(step);
+    try {
+        play(step);
+    } catch (const SubjectFault& fault) {
+        scene_.checks.fail(event_.place(), fault.what(), kSoundSubject, "nothing else");
+        return false;
+    }
     if (stopped_) return false;
     if (step.verb != Verb::fail) armed_ = 0;
     ++position_;
@@ -129,7 +134,8 @@ bool Player::next() {
     scene_.checks.visit(digest());
 
     const Prediction expected = event_.allocation_failed ? Prediction{"AllocationFailed"} : event_.prediction;
-    as_predicted(scene_.checks, scene_.subject, [&] { return event_.place(); }, event_.code, expected);
+    const auto place = [&] { return event_.place(); };
+    as_predicted(scene_.checks, scene_.subject, place, event_.code, expected);
     if (scene_.checks.failed()) return false;
     if (!step.expect.empty() && step.expect != event_.code) {
         stopped_ = vacuous(fmt::format("{}: the case expects {} where {} is right", event_.place(),

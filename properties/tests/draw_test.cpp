@@ -95,6 +95,15 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
                                      std::bit_cast<double>(set.bits) <= -512;
                           }),
               "scores below a sentinel");
+        for (const cases::Tensor tensor : {cases::Tensor::wk, cases::Tensor::wv}) {
+            reach(std::any_of(one.sets.begin(), one.sets.end(),
+                              [&](const cases::Set& set) {
+                                  const double value = std::abs(std::bit_cast<double>(set.bits));
+                                  return set.tensor == tensor && (value == 0x1p116 || value == 0x1p1012);
+                              }),
+                  tensor == cases::Tensor::wk ? "a key that overflows unseen"
+                                              : "a value that overflows unseen");
+        }
         for (const cases::Step& step : one.steps) {
             reach(true, "verb " + cases::print(step).substr(0, cases::print(step).find(' ')));
             if (step.verb == cases::Verb::layer) reach(true, cases::print(step));
@@ -130,6 +139,8 @@ TEST(Draw, ReachesWhatTheLawsAreAbout) {
                                    "equal scores",
                                    "equal keys",
                                    "scores below a sentinel",
+                                   "a key that overflows unseen",
+                                   "a value that overflows unseen",
                                    "full at 63",
                                    "full at 64",
                                    "full at 65",

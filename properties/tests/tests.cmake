@@ -34,7 +34,7 @@ attest_unit_test(draw_test LABEL unit SOURCES tests/draw_test.cpp LIBS attest_la
 attest_unit_test(predict_test LABEL unit SOURCES tests/predict_test.cpp LIBS attest_laws)
 attest_unit_test(play_test LABEL unit SOURCES tests/play_test.cpp LIBS attest_laws attest_subject)
 attest_unit_test(subject_test LABEL unit SOURCES tests/subject_test.cpp LIBS attest_subject)
-attest_unit_test(run_test LABEL unit SOURCES tests/run_test.cpp LIBS attest_run attest_subject)
+attest_unit_test(run_test LABEL unit SOURCES tests/run_test.cpp tests/foreign_test.cpp LIBS attest_run attest_subject)
 attest_unit_test(dump_check_test LABEL unit SOURCES tests/dump_check_test.cpp LIBS attest_run attest_subject)
 attest_unit_test(sessions_in_threads_test LABEL threads unit SOURCES tests/sessions_in_threads_test.cpp LIBS
                  attest_subject)

@@ -13,7 +13,10 @@
 #include "../run/verify.hpp"
 
 #include "attest/case/environment.hpp"
+#include "attest/case/parse.hpp"
+#include "attest/case/print.hpp"
 #include "attest/properties/laws.hpp"
+#include "attest/properties/minimise.hpp"
 #include "attest/properties/subject.hpp"
 
 #include <algorithm>
@@ -22,6 +25,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +44,7 @@ struct Arguments {
     bool ledger = false;
     bool must_refuse = false;
     bool soak = false;
+    bool shrink = false;
     std::vector<std::string> laws;
     std::vector<std::string> replay;
     std::string planted;
@@ -95,6 +101,32 @@ int replay(const Arguments& arguments, const SubjectMaker& make) {
         return 1;
     }
     return code;
+}
+
+// Prints the simplest case that still fails.
+int shrink(const std::string& path, const SubjectMaker& make) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto one = attest::cases::parse(text);
+    if (!in.is_open() || !one) {
+        return complain(path + ": " + (in.is_open() ? one.error().text() : "can't be read"));
+    }
+    const auto smallest = minimise(*one, make, {});
+    if (!smallest) {
+        fmt::print(stderr, "attest-properties: {} does not fail\n", path);
+        return 1;
+    }
+    fmt::print(stderr, "{} cases tried; the smallest {}\n", smallest->tried, smallest->text);
+    fmt::print("{}", attest::cases::print(smallest->one));
+    return 0;
+}
+
+// A library's path that means the same from everywhere; a name that is no file is left to the loader.
+std::string whole_path(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return path;
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return error ? path : whole.lexically_normal().string();
 }
 
 // What a law that compares bits, and one that asks the oracle, must hold on before it counts as quiet.
@@ -195,6 +227,8 @@ int main(int argc, char** argv) {
     app.add_option("--law-seconds", arguments.run.law_seconds, "draw no more for a law after so long");
     app.add_option("--memory-gib", memory_gib, "address space of a law's process; 0: no limit");
     app.add_option("--replay", arguments.replay, "judge these case files, or all below these folders");
+    app.add_flag("--shrink", arguments.shrink,
+                 "with one --replay FILE: print the simplest case that still fails, found within a minute");
     app.add_option("--findings", arguments.run.findings, "folder for counterexamples")->capture_default_str();
     app.add_option("--seconds", arguments.run.engine.seconds,
                    "go on with further seeds until so much time is over (default: one round of cases)")
@@ -223,7 +257,9 @@ int main(int argc, char** argv) {
     CLI::App* const export_command = app.add_subcommand(
         "export", "write nasty inputs as dumps, for attest-reference to judge the answers");
     export_command->add_option("--kind", export_kind, "core or rotary")->capture_default_str();
-    export_command->add_option("--count", export_count, "dumps to write")->capture_default_str();
+    export_command->add_option("--count", export_count, "dumps to write")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000000}));
     export_command->add_option("DIR", export_folder, "folder for the dumps")->required();
     export_command->fallthrough();
     app.footer(
@@ -249,6 +285,7 @@ int main(int argc, char** argv) {
     if (!arguments.subject.empty() && !arguments.planted.empty()) {
         return complain("--subject and --planted are two subjects");
     }
+    if (arguments.shrink && arguments.replay.size() != 1) return complain("--shrink needs one --replay FILE");
     if (arguments.must_refuse && (arguments.planted.empty() || arguments.laws.empty())) {
         return complain("--must-refuse needs --planted and --law");
     }
@@ -260,10 +297,16 @@ int main(int argc, char** argv) {
         SubjectMaker make = make_attest_subject;
         if (!arguments.planted.empty()) {
             // A planted bug is to be found by what laws draw, not by what they once found.
+            arguments.planted = whole_path(arguments.planted);
+            arguments.run.subject = "--planted " + shell_word(arguments.planted);
             make = planted_subject(arguments.planted);
             arguments.run.corpus.clear();
         }
-        if (!arguments.subject.empty()) make = foreign_subject(arguments.subject);
+        if (!arguments.subject.empty()) {
+            arguments.subject = whole_path(arguments.subject);
+            arguments.run.subject = "--subject " + shell_word(arguments.subject);
+            make = foreign_subject(arguments.subject);
+        }
         if (verify_command->parsed()) {
             VerifyOptions options;
             options.run = arguments.run;
@@ -279,6 +322,7 @@ int main(int argc, char** argv) {
         }
         if (exhaust_command->parsed()) return exhaust(exhausted_steps, make, arguments.run);
         if (arguments.ledger) return print_ledger(make);
+        if (arguments.shrink) return shrink(arguments.replay[0], make);
         if (!arguments.replay.empty()) return replay(arguments, make);
         return run_laws(arguments, make);
     } catch (const std::exception& error) {

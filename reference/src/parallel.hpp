@@ -27,11 +27,14 @@ struct Helpers {
 };
 
 // parallel calls body(first, last) for parts of [0, count) until all is done, the caller's thread among those
-// that work. What a body throws is thrown here, once every thread has ended.
+// that work. Every thread has its own copy of the body: what that holds by value is the thread's own. What a
+// body throws is thrown here, once every thread has ended.
 template <class Body>
-void parallel(std::size_t count, unsigned threads, const Body& body) {
-    constexpr std::size_t kPart = 8;
-    const std::size_t useful = (count + kPart - 1) / kPart;
+void parallel(std::size_t count, unsigned threads, Body body) {
+    // Few rows are long ones: no thread waits for a part of another's.
+    constexpr std::size_t kMostAtOnce = 8;
+    const std::size_t part = std::clamp<std::size_t>(count / (4 * std::max(threads, 1U)), 1, kMostAtOnce);
+    const std::size_t useful = (count + part - 1) / part;
     if (threads <= 1 || useful <= 1) {
         if (count != 0) body(std::size_t{0}, count);
         return;
@@ -41,10 +44,11 @@ void parallel(std::size_t count, unsigned threads, const Body& body) {
     std::exception_ptr thrown;
     const auto work = [&] {
         try {
+            Body own = body;
             for (;;) {
-                const std::size_t first = next.fetch_add(kPart);
+                const std::size_t first = next.fetch_add(part);
                 if (first >= count) break;
-                body(first, std::min(count, first + kPart));
+                own(first, std::min(count, first + part));
             }
         } catch (...) {
             next = count;

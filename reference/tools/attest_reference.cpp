@@ -2,11 +2,12 @@
 //
 //   attest-reference check FILE...                  is every answer inside the error allowed to it?
 //   attest-reference expect FILE [-o OUT]           what the answers are exactly, and what they are allowed
-//   attest-reference rules FILE... [--json OUT]     which wrong kernels published rules and the bound refuse
+//   attest-reference rules [FILE...] [--json OUT]   which wrong kernels published rules and the bound refuse;
+//                                                   without a file, the rules and where each was read
 //   attest-reference bound FILE [--json OUT]        the bound as one pair, atol and rtol
 //
-// Exit: 0 right, 1 wrong (or blind, where that is forbidden), 2 unusable input or no bound, 3 the oracle
-// disagrees with itself.
+// Exit: 0 right, 1 wrong (or blind, where that is forbidden), 2 unusable input, no bound, or output that
+// could not be written, 3 the oracle disagrees with itself.
 #include "check.hpp"
 #include "report.hpp"
 #include "rules.hpp"
@@ -19,6 +20,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -56,9 +59,7 @@ int expect(const std::string& path, const std::string& out_path) {
     return kRight;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     std::string offender;
     if (!attest::cases::environment_is_known(offender)) {
         fmt::print(stderr, "attest-reference: unknown environment variable {}\n", offender);
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
     expecting->add_option("-o,--output", out_path, "write a safetensors file instead");
     CLI::App* const ruling =
         app.add_subcommand("rules", "Which wrong kernels would published rules and the bound refuse here?");
-    ruling->add_option("FILE", options.files, "dumps to try them on")->required();
+    ruling->add_option("FILE", options.files, "dumps to try them on; none: only print the rules' sources");
     ruling->add_option("--json", options.json_path, "write the tables here as JSON");
     CLI::App* const bounding =
         app.add_subcommand("bound", "The bound as one pair, atol and rtol, and what the pair is blind to");
@@ -96,15 +97,26 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? kRight : kUnusable;
     }
+    if (ruling->parsed()) return rules(options.files, options.json_path);
+    if (bounding->parsed()) return bound(file, options.json_path);
+    return checking->parsed() ? check(options) : expect(file, out_path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int result = kUnusable;
     try {
-        if (ruling->parsed()) return rules(options.files, options.json_path);
-        if (bounding->parsed()) return bound(file, options.json_path);
-        return checking->parsed() ? check(options) : expect(file, out_path);
+        result = run(argc, argv);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr, "attest-reference: not enough memory\n");
-        return kUnusable;
     } catch (const std::length_error&) {
         fmt::print(stderr, "attest-reference: not enough memory\n");
-        return kUnusable;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "attest-reference: {}\n", error.what());
     }
+    // A verdict that nobody could read is none.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return result;
+    fmt::print(stderr, "attest-reference: standard output: CannotWrite: the verdict is lost\n");
+    return kUnusable;
 }

@@ -23,7 +23,7 @@ std::string progress_line(std::uint64_t done, std::uint64_t total, double second
     const auto filled = static_cast<std::size_t>(part * kWidth);
     const std::string drawn =
         bar ? "[" + std::string(filled, '#') + std::string(kWidth - filled, '.') + "] " : std::string();
-    return fmt::format("{}{:.0f} %, {:.3g} keys/s, {:.0f} s left", drawn, 100 * part, rate, left);
+    return fmt::format("{}{:.0f} %, {:.3g} features/s, {:.0f} s left", drawn, 100 * part, rate, left);
 }
 
 Watch::Watch(std::string label, const Progress& progress)

@@ -12,7 +12,7 @@
 namespace attest::reference::tool {
 
 // progress_line says how much is done, at what rate, and how long the rest takes: "[####....] 43 %, 1.2e+06
-// keys/s, 12 s left". Without a bar: "43 %, …".
+// features/s, 12 s left". Without a bar: "43 %, …".
 [[nodiscard]] std::string progress_line(std::uint64_t done, std::uint64_t total, double seconds, bool bar);
 
 // Watch prints to stderr while it lives. On a terminal it draws a bar after half a second and clears it at

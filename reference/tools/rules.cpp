@@ -135,7 +135,8 @@ namespace {
 bool write_json(const std::string& path, const Json& json) {
     if (path.empty()) return true;
     std::ofstream out(path);
-    out << json.dump(2) << '\n';
+    // A name that is no UTF-8 is shown as far as it goes.
+    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
     if (out.flush()) return true;
     fmt::print(stderr, "{}: CannotWrite\n", path);
     return false;
@@ -156,7 +157,7 @@ int rules(const std::vector<std::string>& paths, const std::string& json_path) {
         print_rules(path, *tables);
         json.push_back(rules_to_json(path, *tables));
     }
-    if (!json.empty()) print_rule_sources();
+    if (!json.empty() || paths.empty()) print_rule_sources();
     return write_json(json_path, json) ? worst : kUnusable;
 }
 

@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import IO, Any
 
 import boxes
@@ -21,7 +21,9 @@ from job import Job
 from schedule import FORK_MIN, Share, choose, slice_seconds
 
 POLL_SECONDS = 0.1
-JUDGED_AT_ONCE = 400
+JUDGED_AT_ONCE = 200
+JUDGE_SHARE = 0.1  # of a campaign's time goes to its worst numbers at the end, all drivers together …
+JUDGE_SECONDS_MAX = 1200  # … and never more than this
 ONCE_SHRINK_SECONDS = 15
 
 
@@ -55,17 +57,28 @@ class Campaign:
         except OSError:
             sys.exit(f"fuzz: another campaign runs in {self.options.folder}")
         self.load()
+        if self.options.part == "last":
+            self.take_over()
         for driver in self.drivers.values():
-            driver.make_folders()
             if self.options.part != "worker":
                 grown.settle(driver.grown)
-                driver.grown.mkdir(exist_ok=True)
-            rescued = grown.rescue(driver)
-            if rescued:
-                self.progress.note(f"{driver.name}: {rescued} inputs of a killed run taken in")
-            self.report_new(driver)
+            for one in self.left_behind(driver):
+                self.take_in(one)
             boxes.reserve(driver.boxes)
         self.ballast.take()
+
+    def left_behind(self, driver: Driver) -> list[Driver]:
+        """The driver as whoever may have been killed had it: at the end of a job array, all its workers."""
+        if self.options.part != "last":
+            return [driver]
+        numbers = {int(one.name.removeprefix("worker")) for one in driver.found.parent.glob("worker*")}
+        return [replace(driver, worker=number) for number in sorted(numbers | {driver.worker})]
+
+    def take_in(self, driver: Driver) -> None:
+        driver.make_folders()
+        if rescued := grown.rescue(driver):
+            self.progress.note(f"{driver.name}: {rescued} inputs of a killed run taken in")
+        self.report_new(driver)
 
     def asked(self) -> dict[str, Any]:
         return {"names": sorted(self.drivers), "seconds": self.options.seconds}
@@ -110,8 +123,6 @@ class Campaign:
         for one in (signal.SIGINT, signal.SIGTERM):
             signal.signal(one, self.stop)
         turn = 0
-        if self.options.part == "last":
-            self.take_over()
         while not self.stopped and (self.running or self.wants_more()):
             while len(self.running) < self.options.jobs and self.wants_more() and self.start(turn):
                 turn += 1
@@ -212,6 +223,8 @@ class Campaign:
             # A driver hands back what it can't judge, and libFuzzer counts no coverage for that.
             self.troubles[name] = "FAILED, every input was turned away"
         else:
+            # What went wrong before, somebody's kill for one, did not stay wrong.
+            self.troubles.pop(name, None)
             return
         for line in list(job.lines)[-30:]:
             self.progress.note(f"    {line}")
@@ -226,6 +239,7 @@ class Campaign:
     # The end.
 
     def tidy(self) -> None:
+        seconds = min(JUDGE_SHARE * self.options.seconds, JUDGE_SECONDS_MAX) / max(1, len(self.drivers))
         for number, driver in enumerate(self.drivers.values(), 1):
             if self.stopped:
                 return
@@ -233,21 +247,28 @@ class Campaign:
             if why := grown.minimise(driver, self.extra):
                 self.progress.note(f"{driver.name}: {why}")
             grown.cap(driver.grown, self.options.files_max, self.options.bytes_max)
-            self.shares[driver.name].worst = self.worst(driver)
+            self.shares[driver.name].worst = self.worst(driver, max(1.0, seconds))
         grown.share(list(self.drivers.values()))
 
-    def worst(self, driver: Driver) -> float:
-        """The largest error / bound over the inputs that are kept: the gauge keeps whatever reached a new one."""
+    def worst(self, driver: Driver, seconds: float) -> float:
+        """The largest error / bound over the inputs that are kept: the gauge keeps whatever reached a new one. Whatever
+        they hold, the time for it is bounded; what was not judged by then is left out, and said."""
         if driver.is_reader:
             return 0.0
         files = [str(one) for folder in (driver.grown, *driver.seeds()) for one in sorted(folder.iterdir())]
-        worst = 0.0
+        worst, judged, end = 0.0, 0, time.monotonic() + seconds
         for first in range(0, len(files), JUDGED_AT_ONCE):
-            _, told, _ = run(driver, [*self.extra, "--judge", *files[first : first + JUDGED_AT_ONCE]], 600)
+            left = end - time.monotonic()
+            if left <= 0 or self.stopped:
+                break
+            _, told, _ = run(driver, [*self.extra, "--judge", *files[first : first + JUDGED_AT_ONCE]], left)
             for line in told.splitlines():
                 fields = line.split("\t")
                 if len(fields) == 6:
+                    judged += 1
                     worst = max(worst, float(fields[3]))
+        if judged < len(files):
+            self.progress.note(f"{driver.name}: its worst number is over {judged} of {len(files)} inputs")
         return worst
 
     def conclude(self) -> int:

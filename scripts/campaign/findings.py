@@ -1,5 +1,6 @@
 """Findings: confirmed, deduplicated by law and place, minimised, and written to corpus/ under a name in words."""
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import boxes
 from driver import MEMORY_MB, ORACLE, SESSION, TIMEOUT_S, Driver
-from files import Ballast, digest
+from files import Ballast, digest, write_whole
 from job import die_with_parent, environment
 
 SHRINK_SECONDS = 60
@@ -46,8 +47,8 @@ class Finding:
         return "\n".join(f"    | {line}" for line in lines)
 
 
-def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, str]:
-    """Exit code, output, errors; a driver that takes too long has exit code EXIT_TIMEOUT."""
+def run(driver: Driver, arguments: list[str], seconds: float) -> tuple[int, str, str]:
+    """Exit code, output, errors; a driver that takes too long is ended, with exit code EXIT_TIMEOUT and what it had said."""
     try:
         done = subprocess.run(
             driver.command(*arguments),
@@ -59,8 +60,8 @@ def run(driver: Driver, arguments: list[str], seconds: int) -> tuple[int, str, s
             timeout=seconds,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return EXIT_TIMEOUT, "", "SUMMARY: driver: timeout"
+    except subprocess.TimeoutExpired as late:
+        return EXIT_TIMEOUT, (late.stdout or b"").decode("utf-8", "replace"), "SUMMARY: driver: timeout"
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
@@ -156,7 +157,7 @@ class Findings:
             return None
         law = law or law_of(driver, content)
         key = f"{law}: {without_numbers(place) or path.name.split('-')[0]}"
-        if key in self.known or not self.claim(key):
+        if key in self.known or not self.claim(driver, key):
             if key in self.known:
                 self.known[key].seen += 1
             path.rename(self.seen_folder(driver) / path.name)
@@ -168,15 +169,18 @@ class Findings:
         path.rename(self.seen_folder(driver) / path.name)
         return finding
 
-    def claim(self, key: str) -> bool:
-        """Whether nobody else has this finding."""
+    def claim(self, driver: Driver, key: str) -> bool:
+        """Whether nobody else has this finding. A worker that was killed over one has it still when it goes on."""
         if self.claims is None:
             return True
         self.claims.mkdir(parents=True, exist_ok=True)
+        claimed, mine = self.claims / digest(key.encode()), f"{driver.name} {driver.worker}".encode()
+        scratch = self.claims / f".{driver.name}.{driver.worker}"
+        write_whole(scratch, mine)
         try:
-            (self.claims / digest(key.encode())).touch(exist_ok=False)
+            os.link(scratch, claimed)
         except FileExistsError:
-            return False
+            return claimed.read_bytes() == mine
         return True
 
     def seen_folder(self, driver: Driver) -> Path:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from driver import Driver
+from findings import ARTIFACTS
 from job import Job
 from options import Options
 
@@ -66,12 +67,13 @@ def check(options: Options, chosen: list[Driver]) -> int:
         if fault:
             print("\n".join(list(job.lines)[-20:]))
     bugs = planted(options, {one.name: one for one in chosen}, folder / "bugs")
-    if options.check != "" and not bugs:
+    if not bugs:
         print("no planted bug was tried")
         faults += 1
     run_all([job for _, job in bugs], options.jobs)
     for name, job in bugs:
-        found = job.exit_code != 0 and any(job.driver.found.glob("crash-*"))
+        # A wrong answer, a death, a leak or a hang: whatever libFuzzer leaves an input for.
+        found = job.exit_code != 0 and any(one for kind in ARTIFACTS for one in job.driver.found.glob(kind))
         faults += 0 if found else 1
         how = f"found after {job.took:.1f} s" if found else f"NOT FOUND in {job.took:.0f} s"
         print(f"{name:<50}{job.driver.name:<36}{how}, {job.progress.executions} executions")

@@ -35,7 +35,7 @@ class Options:
     jobs: int
     once: bool  # one equal slice a driver, in one process each, and no minimising at the end
     json: bool
-    check: str  # "": a campaign; else the health gate, with three planted bugs or with all
+    check: bool  # the health gate, with the planted bugs, in place of a campaign
     binaries: Path  # the folder of the drivers
     folder: Path  # the campaign's own
     corpus: Path  # seeds, and where findings go
@@ -55,7 +55,7 @@ def parse(arguments: list[str]) -> Options:
     parser.add_argument("--jobs", type=count_of, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", choices=["", "three", "all"], default="")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--binaries", type=path_of, required=True)
     parser.add_argument("--folder", type=path_of, required=True)
     parser.add_argument("--corpus", type=path_of, required=True)

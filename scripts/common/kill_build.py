@@ -180,14 +180,15 @@ def ninja_of(build, bug, changed, objects, files, link, after_it):
 
 
 def build(build, out, bugs, jobs, progress, target="attest-properties"):
-    """Builds the program, the library and every bug's module; jobs compilers at a time."""
+    """Builds the program, the library and every bug's module; jobs compilers at a time. Every module is linked like the
+    canary's, which not every program has built along."""
     build = build.resolve()
     progress(f"building the library and {target}")
     if not (build / "build.ninja").exists():
         done = run(["cmake", "--preset", build.name], cwd=ROOT)
         if done.returncode != 0:
             raise Unusable(f"can't configure {build}:\n{done.stdout}{done.stderr}")
-    done = run(["cmake", "--build", build, "-j", jobs, "--target", target])
+    done = run(["cmake", "--build", build, "-j", jobs, "--target", target, f"planted_{CANARY}"])
     if done.returncode != 0:
         raise Unusable(f"the library itself does not build:\n{done.stdout[-4000:]}{done.stderr}")
     objects = sound_objects(build)

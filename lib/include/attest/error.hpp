@@ -371,25 +371,34 @@ struct HistoryInconsistent {
     std::size_t step;
 };
 
+/// Refusal is any one of the list above.
+using Refusal =
+    std::variant<ElementCountOverflow, AllocationFailed, RankUnsupported, ViewOutOfStorage, ViewAxisInvalid,
+                 ViewNotWritable, ShapeMismatch, NonFiniteParameter, NonFiniteUpdate, NonFiniteGradient,
+                 GradientCountMismatch, GradientShapeMismatch, DuplicateParameter, HyperparameterInvalid,
+                 RopeWidthOdd, RopeBaseInvalid, RopeZeroPositions, RopeWidthExceedsHead, ZeroHeads,
+                 ZeroKvHeads, ZeroModelWidth, ZeroHeadWidth, KernelsUnavailable, KvHeadsDoNotDivideHeads,
+                 WeightRank, HeadsDoNotDivideRows, WeightShapeMismatch, ZeroBatchSize, ZeroCapacity,
+                 CapacityExceedsPositions, InputRank, SingleTokenRequired, ZeroRows, InputBatchMismatch,
+                 InputWidthMismatch, CacheModelWidthMismatch, CacheHeadCountMismatch,
+                 CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
+                 CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, PositionsExceeded, StaleTicket,
+                 NonFiniteInput, NonFiniteProjection, NonFiniteRotation, NonFiniteScore, NonFiniteHeadOutput,
+                 NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent,
+                 StorageUnsupported, CacheStorageMismatch, StorageOverflow>;
+
+class Error;
+
+/// Whether an Error can be made of an R: of one of the list above, and of nothing else.
+template <class R>
+concept OneRefusal = !std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>;
+
 /// Error is one refusal of the list above: trivially copyable, with everything it says inline.
 class Error {
   public:
-    using Refusal = std::variant<
-        ElementCountOverflow, AllocationFailed, RankUnsupported, ViewOutOfStorage, ViewAxisInvalid,
-        ViewNotWritable, ShapeMismatch, NonFiniteParameter, NonFiniteUpdate, NonFiniteGradient,
-        GradientCountMismatch, GradientShapeMismatch, DuplicateParameter, HyperparameterInvalid, RopeWidthOdd,
-        RopeBaseInvalid, RopeZeroPositions, RopeWidthExceedsHead, ZeroHeads, ZeroKvHeads, ZeroModelWidth,
-        ZeroHeadWidth, KernelsUnavailable, KvHeadsDoNotDivideHeads, WeightRank, HeadsDoNotDivideRows,
-        WeightShapeMismatch, ZeroBatchSize, ZeroCapacity, CapacityExceedsPositions, InputRank,
-        SingleTokenRequired, ZeroRows, InputBatchMismatch, InputWidthMismatch, CacheModelWidthMismatch,
-        CacheHeadCountMismatch, CacheKvHeadCountMismatch, CacheHeadWidthMismatch, CacheLayerMismatch,
-        CacheLayerRevisionMismatch, CacheRopeMismatch, CacheFull, PositionsExceeded, StaleTicket,
-        NonFiniteInput, NonFiniteProjection, NonFiniteRotation, NonFiniteScore, NonFiniteHeadOutput,
-        NonFiniteOutput, ZeroWorkers, ThreadsUnavailable, HistoryEmpty, HistoryInconsistent,
-        StorageUnsupported, CacheStorageMismatch, StorageOverflow>;
+    using Refusal = attest::Refusal;
 
-    template <class R>
-        requires(!std::is_same_v<std::remove_cvref_t<R>, Error> && std::is_constructible_v<Refusal, R>)
+    template <OneRefusal R>
     constexpr Error(R refusal) : refusal_(refusal) {}
 
     template <class R>

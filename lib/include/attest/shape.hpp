@@ -20,9 +20,11 @@ class Shape {
 
     /// One argument an axis, slowest first: `Shape{batch, rows, width}`. More than four do not compile.
     template <std::convertible_to<std::size_t>... Lengths>
-        requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= kMaxRank)
-    constexpr Shape(Lengths... lengths)
-        : lengths_{static_cast<std::size_t>(lengths)...}, rank_(sizeof...(Lengths)) {}
+    constexpr Shape(std::convertible_to<std::size_t> auto first, Lengths... others)
+        : lengths_{static_cast<std::size_t>(first), static_cast<std::size_t>(others)...},
+          rank_(1 + sizeof...(Lengths)) {
+        static_assert(sizeof...(Lengths) < kMaxRank, "a shape has at most four axes");
+    }
 
     /// of reads a shape whose rank is known only at run time. It is empty when the rank exceeds kMaxRank.
     [[nodiscard]] static constexpr std::optional<Shape> of(std::span<const std::size_t> lengths) {

@@ -172,6 +172,17 @@ struct Tile {
         return fold_rows<T>(all);
     }
 
+    // A tile out of the way of the loop over all others, which reads rows as fast as memory gives them only
+    // as long as nothing else is woven into it.
+    template <std::size_t Together, std::size_t kChunks>
+    static HWY_NOINLINE void tile_apart(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
+                                        const T* queries, std::size_t query_stride, std::size_t width,
+                                        T scale) {
+        store(out, out_stride,
+              hn::Mul(sums<Together, kChunks>(rows, stride, queries, query_stride, width),
+                      hn::Set(Tag<T>(), scale)));
+    }
+
     static HWY_INLINE void store(T* out, std::size_t out_stride, V sums) {
         if constexpr (Queries == 1) {
             hn::StoreU(sums, Tag<T>(), out);
@@ -205,7 +216,14 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
             Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries, query_stride, width);
         Kernel::store(out + r, out_stride, hn::Mul(sums, factor));
     }
-    // What is short of a tile, one row at a time: never a row that isn't there.
+    if (r < count && count >= Kernel::kRows) {
+        // A last tile that ends with the last row and does some rows again: cheaper than one by one.
+        r = count - Kernel::kRows;
+        Kernel::template tile_apart<together, kChunks>(out + r, out_stride, rows + r * stride, stride,
+                                                       queries, query_stride, width, scale);
+        return;
+    }
+    // Too few for a tile, one row at a time: never a row that isn't there.
     for (; r < count; ++r) {
         Vec<T> parts[Kernel::kRows * Queries];
         Kernel::template accumulate<1, kChunks>(parts, rows + r * stride, stride, queries, query_stride,
@@ -223,8 +241,8 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
 }
 
 /// tile_rows for any number of queries.
-template <class T, std::size_t Together, std::size_t kChunks>
-HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const T* rows, std::size_t stride,
+template <class T, std::size_t Together, std::size_t kChunks, class S>
+HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
                              std::size_t count, const T* queries, std::size_t query_stride,
                              std::size_t query_count, std::size_t width, T scale) {
     std::size_t q = 0;
@@ -249,8 +267,8 @@ HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const T* rows, std:
 /// Rows that several passes of tile_queries share while they lie in the first cache.
 inline constexpr std::size_t kSharedRows = 64;
 
-template <class T, std::size_t kChunks>
-HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<T>& run, const T* queries,
+template <class T, std::size_t kChunks, class S>
+HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
                            std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
     const bool once = query_count <= 2 || query_count == 4;
     const std::size_t step = once ? run.count : kSharedRows;
@@ -258,6 +276,21 @@ HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<T>& run,
         const std::size_t some = run.count - r < step ? run.count - r : step;
         tile_queries<T, kSideBySide, kChunks>(out + r, out_stride, run.rows + r * run.stride, run.stride,
                                               some, queries, query_stride, query_count, width, scale);
+    }
+}
+
+template <class T, class S>
+void score_run(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
+               std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
+    switch (width == 64 ? 64 / kLanes<T> : width == 128 ? 128 / kLanes<T> : 0) {
+        case 64 / kLanes<T>:
+            return score_rows<T, 64 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
+                                                 width, scale);
+        case 128 / kLanes<T>:
+            return score_rows<T, 128 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
+                                                  width, scale);
+        default:
+            return score_rows<T, 0>(out, out_stride, run, queries, query_stride, query_count, width, scale);
     }
 }
 
@@ -280,27 +313,16 @@ HWY_INLINE void widen_rows(T* out, const RowRun<S>& run, std::size_t first, std:
     }
 }
 
-/// score_run of narrow rows. One query reads them as they lie; several read what was widened once for all,
+/// Queries that each widen narrow rows as they read them: several share a row anyhow, as it goes by.
+inline constexpr std::size_t kWidenedByEach = 8;
+
+/// score_run of narrow rows. A few queries read them as they lie; more read what was widened once for all,
 /// unless a row is too long for that.
 template <class T, class S>
 void score_narrow(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
                   std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
-    if (query_count == 1 || width > kWidened) {
-        for (std::size_t q = 0; q < query_count; ++q) {
-            T* const row = out + q * out_stride;
-            const T* const query = queries + q * query_stride;
-            if (width == 64) {
-                tile_rows<T, 1, kSideBySide, 64 / kLanes<T>>(row, 0, run.rows, run.stride, run.count, query,
-                                                             0, width, scale);
-            } else if (width == 128) {
-                tile_rows<T, 1, kSideBySide, 128 / kLanes<T>>(row, 0, run.rows, run.stride, run.count, query,
-                                                              0, width, scale);
-            } else {
-                tile_rows<T, 1, kSideBySide, 0>(row, 0, run.rows, run.stride, run.count, query, 0, width,
-                                                scale);
-            }
-        }
-        return;
+    if (query_count <= kWidenedByEach || width > kWidened) {
+        return score_run(out, out_stride, run, queries, query_stride, query_count, width, scale);
     }
     alignas(64) T wide[kWidened];
     const std::size_t step = kWidened / width;
@@ -309,21 +331,6 @@ void score_narrow(T* out, std::size_t out_stride, const RowRun<S>& run, const T*
         widen_rows(wide, run, r, some, width);
         tile_queries<T, kSideBySide, 0>(out + r, out_stride, wide, width, some, queries, query_stride,
                                         query_count, width, scale);
-    }
-}
-
-template <class T>
-void score_run(T* out, std::size_t out_stride, const RowRun<T>& run, const T* queries,
-               std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
-    switch (width == 64 ? 64 / kLanes<T> : width == 128 ? 128 / kLanes<T> : 0) {
-        case 64 / kLanes<T>:
-            return score_rows<T, 64 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
-                                                 width, scale);
-        case 128 / kLanes<T>:
-            return score_rows<T, 128 / kLanes<T>>(out, out_stride, run, queries, query_stride, query_count,
-                                                  width, scale);
-        default:
-            return score_rows<T, 0>(out, out_stride, run, queries, query_stride, query_count, width, scale);
     }
 }
 

@@ -55,18 +55,47 @@ T maximum(const T* s, std::size_t n) {
     return found + T(0);  // −0 + 0 = +0: which of two equal zeros was met first doesn't show
 }
 
-/// exponential.hpp on vectors: the same operations, lane by lane.
+/// The maximum of s[0..n), n ≥ 1, with a zero's sign lost, and NaN if one of them is not finite: x · 0 is +0
+/// or −0 for all that are, and a NaN stays.
 template <class T>
+T peak(const T* s, std::size_t n) {
+    constexpr std::size_t lanes = kNative<T>;
+    const Tag<T> d;
+    const Vec<T> zero = hn::Zero(d);
+    Vec<T> largest[2] = {hn::Set(d, s[0]), hn::Set(d, s[0])};
+    Vec<T> seen[2] = {zero, zero};
+    std::size_t j = 0;
+    const auto look = [&](std::size_t k, Vec<T> x) HWY_ATTR {
+        largest[k] = hn::Max(largest[k], x);
+        seen[k] = hn::MulAdd(x, zero, seen[k]);
+    };
+    for (; n - j >= 2 * lanes; j += 2 * lanes) {
+        look(0, load(s + j));
+        look(1, load(s + j + lanes));
+    }
+    for (; n - j >= lanes; j += lanes)
+        look(0, load(s + j));
+    T most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(largest[0], largest[1])));
+    T all = hn::GetLane(hn::SumOfLanes(d, hn::Add(seen[0], seen[1])));
+    for (; j < n; ++j) {
+        most = most < s[j] ? s[j] : most;
+        all = std::fma(s[j], T(0), all);
+    }
+    return most + all;  // −0 + 0 = +0
+}
+
+/// exponential.hpp on vectors: the same operations, lane by lane. If NotPositive, no x is above 0, and none
+/// has to be held below where exp overflows.
+template <class T, bool NotPositive = false>
 HWY_INLINE Vec<T> exponential(Vec<T> x) {
     using C = ExponentialConstants<T>;
     const Tag<T> d;
     const hn::RebindToUnsigned<Tag<T>> bits;
     using Bits = typename C::Bits;
     const auto set = [&](T value) HWY_ATTR { return hn::Set(d, value); };
-    const Vec<T> lowest = set(C::kLowest);
-    const Vec<T> highest = set(C::kHighest);
-    x = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
-    x = hn::IfThenElse(hn::Gt(x, highest), highest, x);
+    // Of a number and a NaN, x86 takes the second; others keep a NaN anyhow.
+    x = hn::Max(set(C::kLowest), x);
+    if constexpr (!NotPositive) x = hn::Min(set(C::kHighest), x);
 
     const Vec<T> magic = set(C::kRoundToInteger);
     const Vec<T> shifted = hn::MulAdd(x, set(C::kInverseLn2), magic);
@@ -123,6 +152,21 @@ void exponentials(T* w, const T* s, std::size_t n, T m) {
         for (std::size_t l = 0; j + l < n; ++l)
             w[j + l] = rest[l];
     }
+}
+
+/// exponentials of a whole vector in place, m being a maximum.
+template <class T>
+HWY_INLINE void soften_vector(T* s, T m) {
+    hn::StoreU(exponential<T, true>(hn::Sub(load(s), hn::Set(Tag<T>(), m))), Tag<T>(), s);
+}
+
+/// exponentials of one block in place: all of a whole one side by side.
+template <class T>
+HWY_INLINE void soften_block(T* s, std::size_t n, T m) {
+    if (n != kBlock) return exponentials(s, s, n, m);
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < kBlock; j += kNative<T>)
+        soften_vector(s + j, m);
 }
 
 /// The transposed square of kNative rows: rows[i] lane j becomes rows[j] lane i.

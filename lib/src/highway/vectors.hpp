@@ -58,6 +58,17 @@ HWY_INLINE void keep_order() {
     asm volatile("" ::: "memory");
 }
 
+/// Compilers must keep a value in a register: one that several products share would else be loaded again for
+/// each, and loads are what the loops have least of.
+template <class V>
+HWY_INLINE void hold(V& value) {
+#if HWY_ARCH_X86
+    asm("" : "+v"(value.raw));
+#else
+    static_cast<void>(value);
+#endif
+}
+
 /// Narrow rows take more instructions a byte, so that fewer loads wait for memory at a time, too few for its
 /// speed: what is `kAhead` bytes further on is asked for early. Measured beyond the caches: a sixth less time
 /// for scores, a quarter for mixes. Floats come as fast as memory gives them without.
@@ -134,11 +145,10 @@ struct FoldOrder {
     }
 };
 
-/// The sums of kNative rows, in row order.
+/// What fold_tree left, in row order.
 template <class T>
-HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
+HWY_INLINE Vec<T> row_order(Vec<T> sums) {
     using Index = hwy::MakeSigned<T>;
-    const Vec<T> sums = fold_tree<T, kNative<T>>(rows);
     if constexpr (FoldOrder<T>::kBlocks == 1) {
         return sums;
     } else {
@@ -149,6 +159,12 @@ HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
         }
         return hn::TableLookupLanes(sums, hn::SetTableIndices(Tag<T>(), lanes));
     }
+}
+
+/// The sums of kNative rows, in row order.
+template <class T>
+HWY_INLINE Vec<T> fold_rows(const Vec<T> (&rows)[kNative<T>]) {
+    return row_order<T>(fold_tree<T, kNative<T>>(rows));
 }
 
 /// The fold of one row whose partial sums lie in memory.

@@ -222,7 +222,7 @@ TYPED_TEST(Executors, FewHeadsAreCutByPosition) {
 }
 
 // Whether a step is cut by position, by workers, key/value heads of the whole batch and rows it sees. Cut,
-// scores, softmax and mix are a job each.
+// scores and mix are a job each.
 TEST(Splits, AreWorthTheirWhile) {
     struct Case {
         std::size_t workers;
@@ -243,7 +243,7 @@ TEST(Splits, AreWorthTheirWhile) {
             layer.prefill(*x.view().slice(1, 1, each.rows - 1), cache, *x.view().slice(1, 1, each.rows - 1)));
         Backwards executor(each.workers);
         ASSERT_TRUE(layer.forward_incremental(one, cache, one, executor));
-        EXPECT_EQ(executor.runs(), each.cut ? 5U : 3U);
+        EXPECT_EQ(executor.runs(), each.cut ? 4U : 3U);
     }
 }
 

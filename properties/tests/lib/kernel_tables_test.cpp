@@ -3,51 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <attest/random.hpp>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "../src/kernels.hpp"
+#include "kernel_rows.hpp"
 
 namespace attest::detail {
 namespace {
-
-template <class T>
-using Row = std::vector<T>;
-
-// Values of all sizes: most near one, some huge, some whose products underflow, zeros of both signs.
-template <class T>
-Row<T> draw(std::size_t count, std::uint64_t seed) {
-    SplitMix64 random = SplitMix64::from_seed(seed);
-    Row<T> values(count);
-    for (T& value : values) {
-        const double unit = next_symmetric(random, 1.0);
-        const std::uint64_t kind = random.next() % 16;
-        const double tiny = std::sqrt(static_cast<double>(std::numeric_limits<T>::min()));
-        value = static_cast<T>(kind == 0   ? 0.0
-                               : kind == 1 ? -0.0
-                               : kind == 2 ? unit * tiny
-                               : kind == 3 ? unit * tiny * 1e-3
-                               : kind == 4 ? unit * 1e6
-                                           : unit);
-    }
-    return values;
-}
-
-template <class T>
-std::string difference(const Row<T>& got, const Row<T>& want) {
-    for (std::size_t i = 0; i < want.size(); ++i) {
-        if (std::memcmp(&got[i], &want[i], sizeof(T)) != 0) {
-            return "at " + std::to_string(i) + ": " + std::to_string(got[i]) + " for " +
-                   std::to_string(want[i]);
-        }
-    }
-    return "";
-}
 
 template <class T>
 class KernelTables : public testing::Test {
@@ -184,12 +150,80 @@ TYPED_TEST(KernelTables, MixesAgreeForOneQueryForGroupsAndCausally) {
     }
 }
 
+// The exponentials, the mix and the sum of weights in one walk over the values, for one query and several.
+TYPED_TEST(KernelTables, SoftMixesAgreeWithTheirSteps) {
+    using T = TypeParam;
+    for (const std::size_t width : kWidths) {
+        for (const std::size_t count : kRows) {
+            const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 19;
+            const TwoRuns<T> values(count, 1 + count % 70, 0, width, width * 77 + count);
+            const std::size_t positions = values.rows.size();
+            const Row<T> s = draw<T>(queries * (positions + 1), width + 3 * count);
+            const Kernels<T>& portable = *available_kernels<T>()[0];
+            Row<T> peaks(queries);
+            Row<T> weights(s.size());
+            Row<T> sums(queries);
+            Row<T> mixed(queries * (width + 1), T(7));
+            Row<T> scratch(queries * mix_scratch_elements(positions, width), T(-3));
+            for (std::size_t i = 0; i < queries; ++i) {
+                const std::size_t row = i * (positions + 1);
+                peaks[i] = portable.peak(s.data() + row, positions);
+                EXPECT_EQ(peaks[i], portable.maximum(s.data() + row, positions));
+                portable.exponentials(weights.data() + row, s.data() + row, positions, peaks[i]);
+                weights[row + positions] = s[row + positions];
+                sums[i] = portable.sum(weights.data() + row, positions);
+                portable.mix(mixed.data() + i * (width + 1), weights.data() + row, values.rows, width,
+                             scratch.data());
+            }
+            for (const Kernels<T>* const table : available_kernels<T>()) {
+                SCOPED_TRACE(std::string(table->name) + ' ' + std::to_string(width) + " wide, " +
+                             std::to_string(count) + " rows, " + std::to_string(queries));
+                Row<T> got = s;
+                Row<T> got_mixed(mixed.size(), T(7));
+                Row<T> got_sums(queries + 1, T(5));
+                table->mix_soft(got_mixed.data(), width + 1, got_sums.data(), got.data(), positions + 1,
+                                queries, peaks.data(), values.rows, width, scratch.data());
+                EXPECT_EQ(got_sums.back(), T(5));
+                got_sums.resize(queries);
+                ASSERT_EQ(difference(got, weights), "");
+                ASSERT_EQ(difference(got_mixed, mixed), "");
+                ASSERT_EQ(difference(got_sums, sums), "");
+            }
+        }
+    }
+}
+
+// So many values that their weights are made before the first goes by, and a group that does not wait for
+// that.
+TYPED_TEST(KernelTables, LongSoftMixesAgree) {
+    using T = TypeParam;
+    constexpr std::size_t width = 128;
+    const std::size_t count = (std::size_t{512} << 10) / (width * sizeof(T)) + 7;
+    const TwoRuns<T> values(count, 1, 0, width, 11);
+    const std::size_t positions = values.rows.size();
+    for (const std::size_t queries : {std::size_t{1}, std::size_t{3}}) {
+        const Row<T> s = draw<T>(queries * positions, 12);
+        const Row<T> peaks(queries, std::ranges::max(s));
+        Row<T> scratch(queries * mix_scratch_elements(positions, width));
+        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+            Row<T> got = s;
+            Row<T> want = s;
+            Row<T> mixed(queries * (width + 1)), mixed_want = mixed;
+            table.mix_soft(mixed.data(), width, mixed.data() + queries * width, got.data(), positions,
+                           queries, peaks.data(), values.rows, width, scratch.data());
+            portable.mix_soft(mixed_want.data(), width, mixed_want.data() + queries * width, want.data(),
+                              positions, queries, peaks.data(), values.rows, width, scratch.data());
+            EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "");
+        });
+    }
+}
+
 // Narrow rows give, in every table, what the portable one makes of the same rows widened first.
 TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
     for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
         for (const std::size_t width : kWidths) {
             for (const std::size_t count : kRows) {
-                const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 10;
+                const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 20;
                 const std::size_t stride = width + count % 2;
                 std::vector<std::uint16_t> bits(count * stride + 1, 0x7fff);
                 Row<float> wide(bits.size(), std::numeric_limits<float>::quiet_NaN());
@@ -229,6 +263,16 @@ TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
                         portable.mix_group(want.data(), width, w.data(), positions, queries, widened, width,
                                            scratch.data(), causal);
                         ASSERT_EQ(difference(got, want), "");
+                        if (causal || narrow.size() == 0) continue;
+                        Row<float> soft = w, soft_want = w;
+                        Row<float> totals(queries), totals_want(queries);
+                        const Row<float> peaks(queries, std::ranges::max(w));
+                        table->mix_soft(got.data(), width, totals.data(), soft.data(), positions, queries,
+                                        peaks.data(), narrow, width, scratch.data());
+                        portable.mix_soft(want.data(), width, totals_want.data(), soft_want.data(), positions,
+                                          queries, peaks.data(), widened, width, scratch.data());
+                        ASSERT_EQ(difference(got, want) + difference(soft, soft_want), "");
+                        ASSERT_EQ(difference(totals, totals_want), "");
                     }
                 }
             }
@@ -245,6 +289,7 @@ TYPED_TEST(KernelTables, MaximaExponentialsAndSumsAgree) {
         this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
             const T most = portable.maximum(s.data(), n);
             EXPECT_EQ(difference<T>({table.maximum(s.data(), n)}, {most}), "") << n;
+            EXPECT_EQ(difference<T>({table.peak(s.data(), n)}, {most}), "") << n;
             Row<T> got(n);
             Row<T> want(n);
             table.exponentials(got.data(), s.data(), n, most);
@@ -310,6 +355,7 @@ TYPED_TEST(KernelTables, OneNonFiniteValueAnywhereIsSeen) {
             for (std::size_t i = 0; i < n; ++i) {
                 const T kept = std::exchange(values[i], bad[(n + i) % 3]);
                 EXPECT_FALSE(table->all_finite(values.data(), n)) << table->name << ' ' << i << " of " << n;
+                EXPECT_TRUE(std::isnan(table->peak(values.data(), n))) << table->name << ' ' << i;
                 values[i] = kept;
             }
         }
@@ -329,6 +375,40 @@ TYPED_TEST(KernelTables, ProjectionsOfTheLongestRowsAgree) {
         portable.project_rows(want.data(), 3, x.data(), width, 9, weights.data(), width, 3, width);
         EXPECT_EQ(difference(got, want), "");
     });
+}
+
+// So many inputs that rows are packed: every remainder of a tile, long rows too, more inputs than a block.
+TYPED_TEST(KernelTables, ProductsOfManyRowsWithManyAgree) {
+    using T = TypeParam;
+    constexpr std::size_t panel = 4096 / sizeof(T);
+    constexpr std::size_t widths[] = {
+        1, 7, 16, 33, 48, 64, 128, 200, 256, panel - 1, panel, panel + 1, 2 * panel + 37};
+    for (const std::size_t width : widths) {
+        for (std::size_t rows = 1; rows <= 15; ++rows) {
+            const std::size_t stride = width + rows % 3;
+            const std::size_t inputs = rows == 11 ? 150 : 15 + (width + rows) % 9;
+            Row<T> weights = draw<T>((rows - 1) * stride + width, width * 1000 + rows);
+            Row<T> x = draw<T>((inputs - 1) * stride + width, width + rows);
+            // Products that vanish below zero leave −0 in every lane there is.
+            if (rows == 7) std::ranges::fill(weights, -std::numeric_limits<T>::min());
+            if (rows == 7) std::ranges::fill(x, std::numeric_limits<T>::min());
+            const T scale = T(1) / std::sqrt(static_cast<T>(width));
+            const PositionRows<T> keys = {{weights.data(), stride, rows / 3},
+                                          {weights.data() + rows / 3 * stride, stride, rows - rows / 3}};
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got(inputs * (rows + 2), T(7));
+                Row<T> want(inputs * (rows + 2), T(7));
+                table.project_rows(got.data(), rows + 2, x.data(), stride, inputs, weights.data(), stride,
+                                   rows, width);
+                portable.project_rows(want.data(), rows + 2, x.data(), stride, inputs, weights.data(), stride,
+                                      rows, width);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows";
+                table.score_group(got.data(), rows + 2, x.data(), stride, inputs, keys, width, scale);
+                portable.score_group(want.data(), rows + 2, x.data(), stride, inputs, keys, width, scale);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows";
+            });
+        }
+    }
 }
 
 // The first query of a group may see nothing at all.

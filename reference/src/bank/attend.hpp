@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bank/scene.hpp"
+#include "oracle/vectors.hpp"
 #include "oracle/visibility.hpp"
 
 #include <algorithm>
@@ -9,22 +10,6 @@
 #include <vector>
 
 namespace attest::reference {
-
-// Rows of `width` features, by batch, head and row, in C order.
-template <class N>
-struct Grid {
-    std::size_t heads = 0, rows = 0, width = 0;
-    std::vector<N> data;
-
-    Grid() = default;
-    Grid(std::size_t batch, std::size_t h, std::size_t r, std::size_t w)
-        : heads(h), rows(r), width(w), data(batch * h * r * w) {}
-    std::size_t first(std::size_t b, std::size_t h, std::size_t r) const {
-        return ((b * heads + h) * rows + r) * width;
-    }
-    N* at(std::size_t b, std::size_t h, std::size_t r) { return data.data() + first(b, h, r); }
-    const N* at(std::size_t b, std::size_t h, std::size_t r) const { return data.data() + first(b, h, r); }
-};
 
 template <class N>
 N product_of(const N* a, const N* b, std::size_t count) {
@@ -42,7 +27,8 @@ N product_of(const N* a, const N* b, std::size_t count) {
 template <class N>
 struct Operated {
     std::size_t batch = 0;
-    Grid<N> q, k, v;
+    Heads<N> q;
+    Vectors<N> k, v;
     N scale = 0;
     std::optional<N> softcap;
     Visibility visibility;
@@ -75,10 +61,24 @@ struct WrongRow {
     std::vector<N> weights, mixed;
 };
 
+// What keys and values are read through.
+template <class N>
+struct WrongWindows {
+    Window<N> k, v;
+    explicit WrongWindows(const Operated<N>& operated)
+        : k(operated.k, again(operated)), v(operated.v, again(operated)) {}
+
+  private:
+    static bool again(const Operated<N>& operated) {
+        return operated.q.heads * operated.q.rows > operated.k.heads;
+    }
+};
+
 // attend_wrong attends one row; columns past the end hold an empty slot's zeros.
 template <class N>
-void attend_wrong(const Operated<N>& operated, std::optional<Wrong> wrong, const N& scale, const N* q,
-                  std::size_t batch, std::size_t head, const Seen& seen, WrongRow<N>& row) {
+void attend_wrong(const Operated<N>& operated, WrongWindows<N>& windows, std::optional<Wrong> wrong,
+                  const N& scale, const N* q, std::size_t batch, std::size_t head, const Seen& seen,
+                  WrongRow<N>& row) {
     using std::exp;
     using std::tanh;
     const std::size_t columns = operated.k.rows, width = operated.q.width;
@@ -97,7 +97,7 @@ void attend_wrong(const Operated<N>& operated, std::optional<Wrong> wrong, const
     std::vector<N> scores;
     for (std::size_t n = 0; n < at.size(); ++n) {
         const std::size_t key = read_of(wrong, at, n).key;
-        const N* const k = key < columns ? operated.k.at(batch, group, key) : empty.data();
+        const N* const k = key < columns ? windows.k.read(operated.k.index(batch, group, key)) : empty.data();
         N score = product_of(q, k, width) * scale;
         if (operated.softcap) score = *operated.softcap * N(tanh(N(score / *operated.softcap)));
         if (n < seen.biases.size()) score += N(seen.biases[n]);
@@ -110,7 +110,8 @@ void attend_wrong(const Operated<N>& operated, std::optional<Wrong> wrong, const
     for (std::size_t n = 0; n < at.size(); ++n) {
         const N weight = scores[n] / denominator;
         const std::size_t value = read_of(wrong, at, n).value;
-        const N* const v = value < columns ? operated.v.at(batch, group, value) : empty.data();
+        const N* const v =
+            value < columns ? windows.v.read(operated.v.index(batch, group, value)) : empty.data();
         row.weights[at[n]] = weight;
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
             row.mixed[f] += weight * v[f];

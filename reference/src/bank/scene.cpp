@@ -59,11 +59,12 @@ class Attending : public Scene {
                         Sink& sink) const = 0;
 
     bool attend(std::optional<Wrong> wrong, Part part, Sink& sink) const {
-        const Grid<N>& q = operated_.q;
+        const Heads<N>& q = operated_.q;
         if (wrong == Wrong::scale_of_width_less_one && q.width < 2) return false;
         const N scale = scale_of(operated_, wrong);
         const std::size_t columns = operated_.k.rows;
         std::vector<WrongRow<N>> heads(q.heads);
+        WrongWindows<N> windows(operated_);
         Seen seen;
         for (std::size_t i = q.rows; i-- > 0 && !sink.settled();)
             for (std::size_t b = 0; b < operated_.batch; ++b) {
@@ -71,7 +72,7 @@ class Attending : public Scene {
                     const N* const features = query(wrong, b, h, i);
                     if (features == nullptr) return false;
                     operated_.visibility.see(b, h, i, seen);
-                    attend_wrong(operated_, wrong, scale, features, b, h, seen, heads[h]);
+                    attend_wrong(operated_, windows, wrong, scale, features, b, h, seen, heads[h]);
                     if (part != Part::weights) continue;
                     const std::size_t first = ((b * q.heads + h) * q.rows + i) * columns;
                     for (std::size_t column = 0; column < columns; ++column)
@@ -94,7 +95,7 @@ class LayerScene : public Attending<N> {
         const std::vector<N> x = numbers_of<N>(layer.x);
         const auto project = [&](std::span<const double> weight, std::size_t heads, Rows which) {
             const std::vector<N> w = numbers_of<N>(weight);
-            Grid<N> grid(layer.batch, heads, which.count, layer.head_width);
+            Heads<N> grid(layer.batch, heads, which.count, layer.head_width);
             for (std::size_t b = 0; b < layer.batch; ++b)
                 for (std::size_t h = 0; h < heads; ++h)
                     for (std::size_t t = 0; t < which.count; ++t)
@@ -107,14 +108,16 @@ class LayerScene : public Attending<N> {
         Operated<N>& operated = this->operated_;
         operated.batch = layer.batch;
         operated.q = project(layer.wq, layer.heads, rows_);
-        operated.k = project(layer.wk, layer.kv_heads, kept);
-        operated.v = project(layer.wv, layer.kv_heads, kept);
+        k_ = project(layer.wk, layer.kv_heads, kept);
+        v_ = project(layer.wv, layer.kv_heads, kept);
         q_too_far_ = operated.q;
-        k_too_far_ = operated.k;
+        k_too_far_ = k_;
         turn_all(operated.q, layer, rows_.first);
-        turn_all(operated.k, layer, 0);
+        turn_all(k_, layer, 0);
         turn_all(q_too_far_, layer, rows_.first + 1);
         turn_all(k_too_far_, layer, 1);
+        operated.k = Vectors<N>(k_);
+        operated.v = Vectors<N>(v_);
         using std::sqrt;
         operated.scale = 1 / N(sqrt(N(static_cast<double>(layer.head_width))));
         operated.visibility = Visibility::prefix(kept.count, rows_.first, layer.length);
@@ -141,7 +144,7 @@ class LayerScene : public Attending<N> {
     }
 
   private:
-    static void turn_all(Grid<N>& grid, const Layer& layer, std::size_t first) {
+    static void turn_all(Heads<N>& grid, const Layer& layer, std::size_t first) {
         std::vector<std::int64_t> positions;
         for (std::size_t t = 0; t < grid.rows; ++t)
             positions.push_back(static_cast<std::int64_t>(layer.first_position + first + t));
@@ -153,7 +156,7 @@ class LayerScene : public Attending<N> {
     // The newest row as a wrong cache holds it is the row before; every row is rotated too far, or is the
     // next head's.
     void play_cache(std::optional<Wrong> wrong, bool keys, Sink& sink) const {
-        const Grid<N>& grid = keys ? this->operated_.k : this->operated_.v;
+        const Heads<N>& grid = keys ? k_ : v_;
         const bool stale = wrong == Wrong::one_stale_key || (wrong == Wrong::last_value_stale && !keys);
         for (std::size_t t = rows_.count; t-- > 0 && !sink.settled();)
             for (std::size_t b = 0; b < this->operated_.batch; ++b)
@@ -172,7 +175,7 @@ class LayerScene : public Attending<N> {
     Rows rows_;
     std::size_t width_ = 0;
     std::vector<N> wo_;
-    Grid<N> q_too_far_, k_too_far_;
+    Heads<N> k_, v_, q_too_far_, k_too_far_;
 };
 
 template <class N>
@@ -180,16 +183,12 @@ class CoreScene : public Attending<N> {
   public:
     CoreScene(const Core& core, double bias_lowest, const CoreOptions& options)
         : rows_(cut_rows(options.rows, core.length)) {
-        const Sources sources = sources_of(core, rows_);
-        const std::size_t columns = core.past + core.keys;
         Operated<N>& operated = this->operated_;
         operated.batch = core.batch;
-        operated.q = Grid<N>(core.batch, core.heads, rows_.count, core.width);
-        operated.k = Grid<N>(core.batch, core.kv_heads, columns, core.width);
-        operated.v = Grid<N>(core.batch, core.kv_heads, columns, core.value_width);
-        operated.q.data = numbers_of<N>(sources.q);
-        operated.k.data = numbers_of<N>(sources.k);
-        operated.v.data = numbers_of<N>(sources.v);
+        operated.q = Heads<N>(core.batch, core.heads, rows_.count, core.width);
+        operated.q.data = numbers_of<N>(copied(queries_of(core, rows_)));
+        operated.k = Vectors<N>(keys_of(core));
+        operated.v = Vectors<N>(values_of(core));
         using std::sqrt;
         operated.scale = core.scale ? N(*core.scale) : N(1 / N(sqrt(N(static_cast<double>(core.width)))));
         if (core.softcap) operated.softcap = N(*core.softcap);

@@ -73,11 +73,15 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
     if (!contains(told_.weights_type, told_.softmax_precision)) unit_weights_ = Upper(doubled * weights.unit);
 
     normal_ = std::max({stored.normal, accumulate.normal, softmax.normal, weights.normal});
-    const double subnormal =
-        std::max({stored.smallest, accumulate.smallest, softmax.smallest, weights.smallest});
     // Half of f64's smallest subnormal is no double: λ stands for λ/2 there, which only loosens.
-    const double half = subnormal == format_of(Number::f64).smallest ? subnormal : subnormal / 2;
-    omega_ = flushed() ? Upper(normal_) : Upper(doubled * half);
+    const auto omega_of = [&](const Format& format) {
+        const bool finest = format.smallest == format_of(Number::f64).smallest;
+        return flushed() ? Upper(format.normal)
+                         : Upper(doubled * (finest ? format.smallest : format.smallest / 2));
+    };
+    omega_accumulate_ = omega_of(accumulate);
+    omega_softmax_ = omega_of(softmax);
+    omega_ = larger(larger(omega_accumulate_, omega_softmax_), larger(omega_of(stored), omega_of(weights)));
 
     // θ (PROOF §2.4): where exp keeps subnormal results, they are off by its units in the last place, λ each.
     // A foreign exp may flush below the normals instead, except in f16, whose normals end too high for that.
@@ -107,6 +111,7 @@ Model::Model(const Arithmetic& arithmetic, std::uint64_t head_width) : told_(ari
 
     largest_stored_ = stored.largest;
     largest_accumulated_ = accumulate.largest;
+    largest_softmax_ = softmax.largest;
     largest_anywhere_ = std::min({stored.largest, accumulate.largest, softmax.largest, weights.largest});
     split_ = told_.passes.kind == Passes::Kind::split || told_.passes.kind == Passes::Kind::any;
 }

@@ -40,22 +40,29 @@ class Model {
     Upper unit() const noexcept { return unit_; }                        // u: what is stored
     Upper unit_accumulate() const noexcept { return unit_accumulate_; }  // u_a: inside dots and sums
     Upper unit_softmax() const noexcept { return unit_softmax_; }  // u_x: exp, its argument, the division
-    Upper unit_scale() const noexcept { return unit_scale_; }      // of γ_q and γ_s: the larger of u and u_a
-    Upper omega() const noexcept { return omega_; }                // ω
-    Upper exp_error() const noexcept { return exp_error_; }        // e
-    Upper exp_floor() const noexcept { return exp_floor_; }        // θ
-    Upper tanh_error() const noexcept { return tanh_error_; }      // e_tanh
-    Upper tanh_floor() const noexcept { return tanh_floor_; }      // e_abs
-    double normal() const noexcept { return normal_; }             // ν
+    // Of γ_q and γ_s: the larger of u and u_a.
+    Upper unit_scale() const noexcept { return unit_scale_; }
+
+    Upper omega() const noexcept { return omega_; }                        // ω
+    Upper omega_accumulate() const noexcept { return omega_accumulate_; }  // ω_a
+    Upper omega_softmax() const noexcept { return omega_softmax_; }        // ω_x
+    Upper exp_error() const noexcept { return exp_error_; }                // e
+    Upper exp_floor() const noexcept { return exp_floor_; }                // θ
+    Upper tanh_error() const noexcept { return tanh_error_; }              // e_tanh
+    Upper tanh_floor() const noexcept { return tanh_floor_; }              // e_abs
+    double normal() const noexcept { return normal_; }                     // ν
     bool flushed() const noexcept { return told_.subnormals == Subnormals::flushed; }
     bool split() const noexcept { return split_; }
+    // Whether a quotient may be a product with a reciprocal.
+    bool reciprocals() const noexcept { return told_.summation.kind != Summation::Kind::attest; }
 
     // What the weights' own store rounds by: u_w, 0 unless it is narrower than where they were formed.
     Upper unit_weights() const noexcept { return unit_weights_; }
 
-    // Overflow thresholds Ω: of what is stored, of sums, and of the narrower of all.
+    // Overflow thresholds Ω: of what is stored, of sums, of exp and division, and of the narrowest of all.
     double largest_stored() const noexcept { return largest_stored_; }
     double largest_accumulated() const noexcept { return largest_accumulated_; }
+    double largest_softmax() const noexcept { return largest_softmax_; }
     double largest_anywhere() const noexcept { return largest_anywhere_; }
 
     // γ_n = n·u/(1 − n·u), infinite where n·u ≥ 1 (Higham, Accuracy and Stability, §3.1).
@@ -89,9 +96,9 @@ class Model {
     Arithmetic told_;
     Counts counts_;
     Upper unit_, unit_accumulate_, unit_softmax_, unit_scale_, unit_weights_;
-    Upper omega_, exp_error_, exp_floor_, tanh_error_, tanh_floor_;
+    Upper omega_, omega_accumulate_, omega_softmax_, exp_error_, exp_floor_, tanh_error_, tanh_floor_;
     double normal_ = 0;
-    double largest_stored_ = 0, largest_accumulated_ = 0, largest_anywhere_ = 0;
+    double largest_stored_ = 0, largest_accumulated_ = 0, largest_softmax_ = 0, largest_anywhere_ = 0;
     bool store_rounds_ = false;
     bool split_ = false;
 };

@@ -154,6 +154,9 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
         w.shares.push_back(share);
     }
 
+    // The most a computed weight can be, in that quotient's own units.
+    w.most = grown * exp_up(gamma_z_ * widest_score_);
+    const Upper summed = weak(Term::denominator_rounding, model_.gamma_accumulate(height_ + rescalings_));
     Upper per_value =
         compose(model_.gamma_accumulate(height_ + 1 + rescalings_), model_.gamma_softmax(counts.w));
     if (stored_after) {
@@ -162,10 +165,10 @@ RowBound::Weighing RowBound::weigh(const RowFacts& facts, bool stored_before, bo
     }
     w.per_value = weak(Term::mix_rounding, per_value);
     // The denominator may be less by this part of it, so the quotient more by r/(1 − r).
-    const Upper lost = Upper(static_cast<double>(rescalings_)) * model_.omega() / w.least_denominator;
-    const Upper rescaled = weak(Term::denominator_lost, lost / (Lower(1.0) - lost));
-    const Upper summed = weak(Term::denominator_rounding, model_.gamma_accumulate(height_ + rescalings_));
-    w.whole = compose(compose(summed, model_.gamma_softmax(counts.o)), rescaled);
+    Upper times_lost = weak(Term::denominator_lost, Upper(static_cast<double>(rescalings_)));
+    if (model_.flushed()) times_lost += weak(Term::denominator_flushed, Upper(static_cast<double>(count_)));
+    const Upper lost = times_lost * model_.omega_accumulate() / w.least_denominator;
+    w.whole = compose(compose(summed, model_.gamma_softmax(counts.o)), lost / (Lower(1.0) - lost));
     return w;
 }
 
@@ -178,19 +181,22 @@ Upper RowBound::mix_as(const Weighing& w, const Values& values) const {
         plain += values.total[n];
         inherited += w.shares[n] * values.error[n];
     }
-    const Upper omega = model_.omega();
     const Upper grown = Upper(1.0) + w.growth;
-    const Upper terms(2.0 * static_cast<double>(count_) + static_cast<double>(rescalings_));
+    // Partials are divided, then merged by products and sums of their own.
+    const double split = model_.split() ? 2.0 : 1.0;
+    const double merged = model_.flushed() ? split : 1.0;
+    const Upper terms(2.0 * merged * static_cast<double>(count_) + static_cast<double>(rescalings_));
     const Upper moved = smaller(weak(Term::strays, strayed / w.lowest_sum), weak(Term::hull, hull));  // A
-    // A flushed reciprocal is off by ω, for each weight of at most grown, beside the product's own.
-    const Upper reciprocals = model_.flushed() ? Upper(1.0) + grown : Upper(1.0);
-    const Upper underflows = weak(Term::mix_omega_sums, omega * terms * grown / w.least_denominator) +
-                             weak(Term::mix_omega_values, omega * reciprocals * plain) +
-                             w.weights_omega * plain * grown / w.least_denominator;
+    // Divided weights, and a reciprocal for each.
+    const Upper quotients = Upper(1.0) + (model_.reciprocals() ? w.most : Upper());
+    const Upper underflows =
+        weak(Term::mix_omega_sums, model_.omega_accumulate() * terms * grown / w.least_denominator) +
+        weak(Term::mix_omega_values, model_.omega_softmax() * Upper(split) * quotients * plain) +
+        w.weights_omega * plain * grown / w.least_denominator;
     const Upper before_division = moved + weak(Term::value_error, inherited) + w.per_value * kept +
                                   (Upper(1.0) + weak(Term::mix_growth, w.per_value)) * underflows;  // F
     const Upper error = before_division + w.whole * (values.mixed + before_division) +
-                        weak(Term::mix_omega_division, Upper(2.0) * omega);
+                        weak(Term::mix_omega_division, Upper(2.0) * model_.omega());
     return model_.stored(values.mixed, error);
 }
 
@@ -200,11 +206,11 @@ Upper RowBound::mix(const Values& values, NoBound& reason) const {
     Upper sum(static_cast<double>(count_));
     for (const Upper& value : values.total)
         sum += value;
-    const Upper drift = exp_up(gamma_z_ * widest_score_);
     Upper error;
     for (const Weighing& w : weighings_) {
-        const Upper weighed = Upper(2.0) * sum * (Upper(1.0) + w.growth) * drift;
-        if (!(weighed.value() < std::min(model_.largest_accumulated(), model_.largest_stored()))) {
+        const Upper weighed = Upper(2.0) * sum * w.most;
+        if (!(weighed.value() < std::min(model_.largest_accumulated(), model_.largest_stored())) ||
+            !((Upper(2.0 * static_cast<double>(count_)) * w.most).value() < model_.largest_softmax())) {
             reason = NoBound::mix_overflow;
             return Upper::infinity();
         }
@@ -242,8 +248,9 @@ Upper RowBound::weight(std::size_t n) const {
         const Upper highest = largest / w.least_denominator;
         const Upper moved =
             smaller(strayed, weak(Term::answer_cap, larger(magnitude, anew ? highest : others)));
-        const Upper underflows = Upper(model_.flushed() ? 3.0 : 2.0) * model_.omega();
-        Upper one = moved + w.whole * (magnitude + moved) + weak(Term::answer_omega, underflows);
+        Upper one = moved + w.whole * (magnitude + moved) +
+                    weak(Term::answer_omega,
+                         model_.omega() * (Upper(2.0) + (model_.reciprocals() ? w.most : Upper())));
         // Formed as exp(score − log-sum-exp), a weight meets exp's floor undivided.
         if (anew) one += weak(Term::answer_floor, model_.exp_floor());
         if (w.weights_omega.value() != 0 || model_.unit_weights().value() != 0)

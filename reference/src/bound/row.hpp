@@ -53,9 +53,10 @@ class RowBound {
         Lower lowest_sum;            // P⁻
         Upper stray_sum;             // Σβ
         Lower least_denominator;     // L⁻
+        Upper most;                  // G⁺e^{γ_z s̄}, of a weight
         Upper growth;                // G⁺ − 1
         Upper per_value;             // g
-        Upper whole;                 // Γ∘γ_o∘(Rω/L⁻)
+        Upper whole;                 // Γ∘γ_o∘(r/(1 − r))
         Upper weights_omega;         // ω_w
     };
 
@@ -70,7 +71,7 @@ class RowBound {
     Upper widest_score_;            // s̄
     Upper shift_;                   // Δ
     Upper gamma_z_;
-    Upper merged_;  // what a log-sum-exp may be off by, 0 where there is none
+    Upper merged_;                  // what a log-sum-exp may be off by, 0 where there is none
     std::vector<Upper> arguments_;  // x
     std::vector<Real> weights_;
     std::vector<Weighing> weighings_;

@@ -129,14 +129,9 @@ Scoring::Scoring(const Model& model, std::size_t width, Upper scale, Upper root_
     per_term_ = compose(model.gamma_accumulate(model.dot_height(width) + 1),
                         Model::gamma(model.counts().q, model.unit_scale()));
     finished_ = Model::gamma(model.counts().s, model.unit_scale());
-    // Below the normals the scale itself has no relative error, and where those are flushed each of its roots
-    // may be off by ω as well. √ω is at most 2⁻⁷.
-    if (scale_.value() != 0 && model.flushed()) {
-        const Upper roots = Upper(2.0) * (root_of_scale + Upper(0x1p-7)) + Upper(0x1p-7);
-        scale_error_ = weak(Term::score_scale_subnormal, model.omega() * (Upper(1.0) + roots));
-    } else if (scale_.value() != 0 && scale_.value() < model.normal()) {
+    // Below the normals the scale itself has no relative error.
+    if (scale_.value() != 0 && scale_.value() < model.normal())
         scale_error_ = weak(Term::score_scale_subnormal, model.omega());
-    }
     underflow_ = larger(Upper(2.0), weak(Term::score_omega_growth, Upper(1.0) + per_term_)) * model.omega();
     softcap_error_ =
         compose(model.gamma_stored(weak(Term::softcap_roundings, std::uint64_t{4})), model.tanh_error());
@@ -180,6 +175,9 @@ Bounded Scoring::error(const Magnitudes& q, std::size_t q_first, const Magnitude
     if (!fits) return {Upper::infinity(), NoBound::score_overflow};
 
     if (softcap_.value() != 0) {
+        // 1/c may lie below the normals, and tanh's argument is then off by ω of the score.
+        if ((softcap_ * Upper(model_.normal())).value() > 0.5)
+            delta += weak(Term::softcap_reciprocal, softcap_ * omega * (steps.scaled + delta));
         delta += softcap_error_ * (steps.capped + delta) +
                  weak(Term::softcap_omega, Upper(2.0) * omega * (Upper(2.0) * softcap_ + Upper(1.0))) +
                  softcap_ * model_.tanh_floor() * (Upper(1.0) + softcap_error_);

@@ -5,7 +5,10 @@
 #include <attest/reference/diagnosis.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 namespace attest::reference {
 namespace {
@@ -32,14 +35,14 @@ class Search {
         all = true;
         bool explains_refused = false;
         for (const Yardstick* const yardstick : order_) {
-            const auto ratio = kernel.explains(*yardstick);
-            if (!ratio) {
+            const auto fit = kernel.explains(*yardstick);
+            if (!fit) {
                 all = false;
                 continue;
             }
             explains_refused = explains_refused || yardstick->refused();
             explanation.tensors.push_back(yardstick->evidence().name);
-            explanation.worst_ratio = std::max(explanation.worst_ratio, *ratio);
+            explanation.worst_ratio = std::max(explanation.worst_ratio, fit->ratio);
         }
         if (!explains_refused) return std::nullopt;
         return explanation;
@@ -65,6 +68,33 @@ std::size_t size_of(const Problem& problem) {
     if (const auto* core = std::get_if<Core>(&problem))
         return core->q.size() + core->k.size() + core->v.size() + core->past_k.size() + core->past_v.size();
     return std::get<Rotary>(problem).x.size();
+}
+
+// Whatever comes this near is the kernel, to its last bits: among such the plainer is named first.
+constexpr double kSame = 0.01;
+
+// The best fit first, the plainer of two that fit alike; what is far worse than it came near by chance.
+void rank(std::vector<Explanation>& found) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (const Explanation& one : found)
+        order.emplace_back(std::max(one.worst_ratio, kSame), order.size());
+    std::sort(order.begin(), order.end());
+    std::vector<Explanation> ranked;
+    for (const auto& [distance, index] : order)
+        if (distance <= 10 * order.front().first) ranked.push_back(std::move(found[index]));
+    found = std::move(ranked);
+}
+
+// The constant that brings the right answer nearest to what was got, if y is wrong and finite.
+std::optional<double> factor_of(const std::vector<Evidence>& evidence) {
+    double across = 0, along = 0;
+    for (const Evidence& one : evidence)
+        for (std::size_t n = 0; one.name == "y" && n < one.got.size(); ++n) {
+            across += one.got[n] * one.want[n];
+            along += one.want[n] * one.want[n];
+        }
+    const double factor = across / along;
+    return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
 }
 
 }  // namespace
@@ -98,6 +128,16 @@ Diagnosis diagnose(const std::variant<Layer, Core, Rotary>& problem, double bias
         auto found = search.try_one(fault->text, fault->plant({}, problem), all);
         if (found) (all ? whole : partial).push_back(std::move(*found));
     }
+    if (const auto factor = factor_of(evidence); whole.empty() && factor) {
+        char text[64];
+        (void)std::snprintf(text, sizeof text, "the answer times %.6g (weights that do not sum to 1?)",
+                            *factor);
+        Suspect suspect;
+        suspect.factor = *factor;
+        bool all = false;
+        auto found = search.try_one(text, suspect, all);
+        if (found) (all ? whole : partial).push_back(std::move(*found));
+    }
     if (whole.empty() && size_of(problem) <= kMostForPairs)
         for (std::size_t one = 0; one < suspects.size(); ++one)
             for (std::size_t two = one + 1; two < suspects.size(); ++two) {
@@ -110,6 +150,8 @@ Diagnosis diagnose(const std::variant<Layer, Core, Rotary>& problem, double bias
             }
     // Rows that are other rows: what a stale slot or a lost index leaves.
     if (whole.empty() && all_moved) whole = std::move(moved_rows);
+    rank(whole);
+    rank(partial);
     result.complete = !whole.empty();
     result.explanations = result.complete ? std::move(whole) : std::move(partial);
     result.tried = search.tried();

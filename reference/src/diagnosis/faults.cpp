@@ -164,6 +164,9 @@ const std::vector<Fault>& faults() {
         {"query heads read the next group's key/value head", kHeads, true, PLANT(s.heads = HeadMap::next),
          has_kv_heads},
 
+        {"values alone mapped by h mod Hkv", kHeads, true, PLANT(s.value_heads = HeadMap::modulo),
+         is_grouped},
+
         {"q, k and v reshaped where they had to be transposed", kLayout, true,
          PLANT(s.q_flat = s.k_flat = s.v_flat = true), has_heads},
         {"q, k, v and the answer reshaped where they had to be transposed", kLayout, true,
@@ -236,6 +239,12 @@ const std::vector<Fault>& faults() {
         {"1/sqrt(H*d) in place of the scale", kScale, true,
          PLANT(s.scale = 1 / std::sqrt(static_cast<double>(width_of(problem) * heads_of(problem)))),
          has_heads},
+        {"1/sqrt of the model's width in place of the scale", kScale, true,
+         PLANT(s.scale = 1 / std::sqrt(static_cast<double>(layer_in(problem)->width))),
+         [](const Problem& p) {
+             return is_layer(p) && layer_in(p)->width != width_of(p) &&
+                    layer_in(p)->width != width_of(p) * heads_of(p);
+         }},
         {"1/sqrt of the values' width in place of the scale", kScale, true,
          PLANT(s.scale = 1 / std::sqrt(static_cast<double>(core_in(problem)->value_width))),
          [](const Problem& p) { return core_in(p) != nullptr && !has_equal_widths(p); }},
@@ -255,10 +264,18 @@ const std::vector<Fault>& faults() {
         {"past keys and values put behind the new ones", kPast, true, PLANT(s.past = Past::behind), has_past},
 
         {"the other pair convention", kTurnQ, true, TURN(t.other_pairs = true), turns},
+        {"queries rotated by the other pair convention", kTurnQ, true, PLANT(s.q_turning.other_pairs = true),
+         turns_in_a_layer},
+        {"keys rotated by the other pair convention", kTurnK, true, PLANT(s.k_turning.other_pairs = true),
+         turns_in_a_layer},
         {"values rotated", kTurnK, true, PLANT(s.values_turned = true), turns_in_a_layer},
         {"nothing rotated", kTurnQ, true, TURN(t.off = true), turns},
         {"keys not rotated", kTurnK, true, PLANT(s.k_turning.off = true), turns_in_a_layer},
         {"queries not rotated", kTurnQ, true, PLANT(s.q_turning.off = true), turns_in_a_layer},
+        {"the newest key not rotated", kTurnK, true, PLANT(s.k_turning.newest_off = true), turns_in_a_layer},
+        {"the newest query not rotated", kTurnQ, true, PLANT(s.q_turning.newest_off = true),
+         turns_in_a_layer},
+        {"the newest query and key not rotated", kTurnQ, true, TURN(t.newest_off = true), turns_in_a_layer},
         {"positions one too far", kTurnQ, true, TURN(t.shift = 1), turns},
         {"positions one too few", kTurnQ, true, TURN(t.shift = -1), turns},
         {"queries rotated one position too far", kTurnQ, true, PLANT(s.q_turning.shift = 1),
@@ -299,6 +316,8 @@ const std::vector<Fault>& faults() {
         {"the newest key and value are those before them", kStale, true,
          PLANT(s.stale_key = s.stale_value = true), attends},
         {"last key dropped", kStale, true, PLANT(s.last_key_dropped = true), attends},
+        {"first key dropped", kStale, true, PLANT(s.first_key_dropped = true), attends},
+        {"last key counted twice", kStale, true, PLANT(s.last_key_twice = true), attends},
         {"an empty slot seen: one more key with score 0", kStale, true,
          PLANT(s.softmax = Softmax::empty_slot), attends},
         {"uniform weights", kSoftmax, true, PLANT(s.softmax = Softmax::uniform), attends},

@@ -8,8 +8,13 @@
 namespace attest::reference::diagnosis {
 namespace {
 
-// A fault may make a kernel's honest errors somewhat larger than the right kernel's.
+// A fault may make a kernel's honest errors larger than the right kernel's: a row that sees one key too many
+// sums one more.
 constexpr double kSlack = 4;
+
+// The part of the error, in squares, that a cause may leave: what explains less is another fault. Where it
+// comes no nearer than what is allowed it must be the fault beyond doubt.
+constexpr double kMostLeft = 1e-2, kMostLeftBeyond = 1e-6;
 
 // A broadcast tensor at [b, h, i, j]; nothing for a column it does not cover.
 const double* element(const Broadcast& tensor, std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
@@ -59,6 +64,38 @@ std::optional<double> Yardstick::near(std::size_t index, double suspected) const
     return distance == 0 ? 0 : distance / measure;
 }
 
+bool Yardstick::wrong(std::size_t index) const noexcept {
+    return !(std::fabs(evidence_.got[index] - evidence_.want[index]) <= evidence_.allowed[index]);
+}
+
+class Tally {
+  public:
+    explicit Tally(const Yardstick& yardstick) : yardstick_(yardstick) {}
+
+    // add gives false once an element differs.
+    bool add(std::size_t index, double suspected) {
+        const auto ratio = yardstick_.near(index, suspected);
+        if (!ratio) return false;
+        fit_.ratio = std::max(fit_.ratio, *ratio);
+        const Evidence& evidence = yardstick_.evidence();
+        const double got = evidence.got[index];
+        if (!yardstick_.wrong(index) || !std::isfinite(got) || !std::isfinite(suspected)) return true;
+        const double error = got - evidence.want[index], left = got - suspected;
+        fit_.error += error * error;
+        fit_.left += left * left;
+        return true;
+    }
+
+    std::optional<Fit> fit() const {
+        const double most = fit_.ratio > 1 ? kMostLeftBeyond : kMostLeft;
+        return fit_.left <= most * fit_.error ? std::optional(fit_) : std::nullopt;
+    }
+
+  private:
+    const Yardstick& yardstick_;
+    Fit fit_;
+};
+
 Kernel::Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Stock& stock)
     : problem_(problem), suspect_(suspect), lowest_(bias_lowest) {
     if (const auto* rotary = std::get_if<Rotary>(&problem)) {
@@ -87,9 +124,9 @@ Kernel::Kernel(const Problem& problem, const Suspect& suspect, double bias_lowes
             }
 }
 
-std::size_t Kernel::group_of(std::size_t head) const {
+std::size_t Kernel::group_of(std::size_t head, HeadMap map) const {
     const std::size_t group = head / (core_.heads / core_.kv_heads);
-    switch (suspect_.heads) {
+    switch (map) {
         case HeadMap::modulo:
             return head % core_.kv_heads;
         case HeadMap::first:
@@ -167,7 +204,8 @@ double Kernel::score(const double* q, const double* k, double bias, bool hidden)
 
 void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const {
     const std::size_t columns = operands_.k->rows;
-    const std::size_t group = group_of(h), from = suspect_.batch_zero ? 0 : b;
+    const std::size_t group = group_of(h, suspect_.heads), from = suspect_.batch_zero ? 0 : b;
+    const std::size_t value_group = group_of(h, suspect_.value_heads.value_or(suspect_.heads));
     const bool all = suspect_.masking == Masking::scores_zeroed ||
                      suspect_.masking == Masking::after_softmax || suspect_.capping == Capping::over_hidden;
     row.weights.assign(columns, 0);
@@ -187,6 +225,16 @@ void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const
     if (suspect_.last_key_dropped && !at.empty()) {
         at.pop_back();
         scores.pop_back();
+    }
+    if (suspect_.first_key_dropped && !at.empty()) {
+        at.erase(at.begin());
+        scores.erase(scores.begin());
+        hidden.erase(hidden.begin());
+    }
+    if (suspect_.last_key_twice && !at.empty()) {
+        at.push_back(at.back());
+        scores.push_back(scores.back());
+        hidden.push_back(hidden.back());
     }
     if (suspect_.stale_key && !at.empty() && at.back() > 0) {
         double bias = 0;
@@ -214,43 +262,27 @@ void Kernel::attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const
         if (suspect_.masking == Masking::after_softmax && hidden[n]) continue;
         std::size_t value_at = at[n];
         if (suspect_.stale_value && n + 1 == at.size() && value_at > 0) --value_at;
-        row.weights[at[n]] = scores[n] / denominator;
-        const double* const v = operands_.v->at(from, group, value_at);
+        const double weight = scores[n] / denominator;
+        row.weights[at[n]] += weight;
+        const double* const v = operands_.v->at(from, value_group, value_at);
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
-            row.mixed[f] += row.weights[at[n]] * v[f];
+            row.mixed[f] += weight * v[f];
     }
 }
 
 namespace {
 
-// Keeps the worst ratio of many; false once an element differs.
-class Tally {
-  public:
-    explicit Tally(const Yardstick& yardstick) : yardstick_(yardstick) {}
-    bool add(std::size_t index, double suspected) {
-        const auto ratio = yardstick_.near(index, suspected);
-        if (ratio) worst_ = std::max(worst_, *ratio);
-        return ratio.has_value();
-    }
-    double worst() const { return worst_; }
-
-  private:
-    const Yardstick& yardstick_;
-    double worst_ = 0;
-};
-
-std::optional<double> compare_all(const Yardstick& yardstick, const std::vector<double>& suspected) {
+std::optional<Fit> compare_all(const Yardstick& yardstick, const std::vector<double>& suspected) {
     if (suspected.size() != yardstick.evidence().got.size()) return std::nullopt;
     Tally tally(yardstick);
     for (std::size_t n = 0; n < suspected.size(); ++n)
         if (!tally.add(n, suspected[n])) return std::nullopt;
-    return tally.worst();
+    return tally.fit();
 }
 
 }  // namespace
 
-std::optional<double> Kernel::row_of_y(const Yardstick& yardstick, std::size_t b, std::size_t i) const {
-    Tally tally(yardstick);
+bool Kernel::row_of_y(Tally& tally, std::size_t b, std::size_t i) const {
     const std::size_t heads = core_.heads, rows = core_.length, width = core_.value_width;
     std::vector<double> merged(heads * width);
     Row row;
@@ -271,8 +303,8 @@ std::optional<double> Kernel::row_of_y(const Yardstick& yardstick, std::size_t b
             for (std::size_t f = 0; f < width; ++f)
                 if (!tally.add(((b * heads + h) * rows + i) * width + f,
                                suspect_.factor * merged[h * width + f]))
-                    return std::nullopt;
-        return tally.worst();
+                    return false;
+        return true;
     }
     for (std::size_t o = 0; o < layer_->width; ++o) {
         double y = 0;
@@ -284,12 +316,12 @@ std::optional<double> Kernel::row_of_y(const Yardstick& yardstick, std::size_t b
         } else {
             y = dot(layer_->wo.data() + o * merged.size(), merged.data(), merged.size());
         }
-        if (!tally.add((b * rows + i) * layer_->width + o, suspect_.factor * y)) return std::nullopt;
+        if (!tally.add((b * rows + i) * layer_->width + o, suspect_.factor * y)) return false;
     }
-    return tally.worst();
+    return true;
 }
 
-std::optional<double> Kernel::explains_y(const Yardstick& yardstick) const {
+std::optional<Fit> Kernel::explains_y(const Yardstick& yardstick) const {
     // Where the most wrong element lies: most suspects are cleared there.
     const std::size_t rows = core_.length;
     const std::size_t worst = yardstick.worst();
@@ -301,16 +333,15 @@ std::optional<double> Kernel::explains_y(const Yardstick& yardstick) const {
         b = worst / (core_.heads * rows * core_.value_width);
         i = worst / core_.value_width % rows;
     }
-    auto total = row_of_y(yardstick, b, i);
+    Tally first(yardstick), all(yardstick);
+    if (!row_of_y(first, b, i)) return std::nullopt;
     for (std::size_t batch = 0; batch < core_.batch; ++batch)
-        for (std::size_t row = 0; total && row < rows; ++row) {
-            const auto ratio = row_of_y(yardstick, batch, row);
-            total = ratio ? std::optional(std::max(*total, *ratio)) : std::nullopt;
-        }
-    return total;
+        for (std::size_t row = 0; row < rows; ++row)
+            if (!row_of_y(all, batch, row)) return std::nullopt;
+    return all.fit();
 }
 
-std::optional<double> Kernel::explains_weights(const Yardstick& yardstick) const {
+std::optional<Fit> Kernel::explains_weights(const Yardstick& yardstick) const {
     Tally tally(yardstick);
     Row row;
     const std::size_t columns = operands_.k->rows;
@@ -322,10 +353,10 @@ std::optional<double> Kernel::explains_weights(const Yardstick& yardstick) const
                 for (std::size_t j = 0; j < columns; ++j)
                     if (!tally.add(first + j, row.weights[j])) return std::nullopt;
             }
-    return tally.worst();
+    return tally.fit();
 }
 
-std::optional<double> Kernel::explains(const Yardstick& yardstick) const {
+std::optional<Fit> Kernel::explains(const Yardstick& yardstick) const {
     const std::string_view name = yardstick.evidence().name;
     if (std::holds_alternative<Rotary>(problem_)) {
         std::vector<double> y = turned_.data;

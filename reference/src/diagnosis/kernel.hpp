@@ -18,7 +18,8 @@ class Yardstick {
     explicit Yardstick(const Evidence& evidence);
 
     const Evidence& evidence() const noexcept { return evidence_; }
-    bool refused() const noexcept { return refused_; }     // some element is wrong
+    bool refused() const noexcept { return refused_; }  // some element is wrong
+    bool wrong(std::size_t index) const noexcept;
     std::size_t worst() const noexcept { return worst_; }  // the most wrong one
 
     // near gives |got − suspected| over what is allowed, or nothing where it is too much.
@@ -31,13 +32,23 @@ class Yardstick {
     std::size_t worst_ = 0;
 };
 
+// Tally compares an answer element by element.
+class Tally;
+
+// Fit is how near a suspect came to an answer.
+struct Fit {
+    double ratio = 0;  // the worst |got − suspected| over what is allowed
+    // Of the wrong elements, summed squares: of the error, and of what of it the suspect leaves unexplained.
+    double error = 0, left = 0;
+};
+
 class Kernel {
   public:
     Kernel(const Problem& problem, const Suspect& suspect, double bias_lowest, Stock& stock);
 
-    // explains compares the suspect's answer with the evidence, the most wrong row first, and gives the worst
-    // ratio, or nothing at the first element that differs.
-    std::optional<double> explains(const Yardstick& yardstick) const;
+    // explains compares the suspect's answer with the evidence, the most wrong row first, and gives the fit,
+    // or nothing where an element differs or a hundredth of the error is left.
+    std::optional<Fit> explains(const Yardstick& yardstick) const;
 
   private:
     struct Row {
@@ -46,10 +57,11 @@ class Kernel {
     void attend(std::size_t b, std::size_t h, std::size_t i, Row& row) const;
     bool sees(std::size_t b, std::size_t h, std::size_t i, std::size_t column, double& bias) const;
     double score(const double* q, const double* k, double bias, bool hidden) const;
-    std::optional<double> explains_y(const Yardstick& yardstick) const;
-    std::optional<double> explains_weights(const Yardstick& yardstick) const;
-    std::optional<double> row_of_y(const Yardstick& yardstick, std::size_t b, std::size_t i) const;
-    std::size_t group_of(std::size_t head) const;
+    std::optional<Fit> explains_y(const Yardstick& yardstick) const;
+    std::optional<Fit> explains_weights(const Yardstick& yardstick) const;
+    // Adds a row to the tally; false where it differs.
+    bool row_of_y(Tally& tally, std::size_t b, std::size_t i) const;
+    std::size_t group_of(std::size_t head, HeadMap map) const;
 
     const Problem& problem_;
     Suspect suspect_;

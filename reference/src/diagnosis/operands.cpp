@@ -69,7 +69,7 @@ struct Wheel {
 void turn_block(Block& block, const Layer& layer, const Turning& turning) {
     if (turning.off || block.data.empty()) return;
     const Wheel wheel(layer.rope, turning, layer.head_width);
-    for (std::size_t r = 0; r < block.rows; ++r) {
+    for (std::size_t r = 0; r < block.rows - (turning.newest_off ? 1 : 0); ++r) {
         const std::int64_t first = turning.from_zero ? 0 : static_cast<std::int64_t>(layer.first_position);
         const std::int64_t position = first + static_cast<std::int64_t>(r) + turning.shift;
         for (std::size_t pair = 0; pair < wheel.pairs(); ++pair) {

@@ -34,8 +34,9 @@ struct Turning {
     bool whole_head = false;     // the whole head, and its width in the exponent
     bool by_head_width = false;  // the head's width in the exponent
     bool exponent_halved = false;
-    bool from_zero = false;  // first_position forgotten
-    std::int64_t shift = 0;  // positions too far
+    bool from_zero = false;   // first_position forgotten
+    bool newest_off = false;  // the last row is not rotated
+    std::int64_t shift = 0;   // positions too far
     std::optional<double> base{};
 
     friend bool operator==(const Turning&, const Turning&) = default;
@@ -43,6 +44,7 @@ struct Turning {
 
 struct Suspect {
     HeadMap heads = HeadMap::told;
+    std::optional<HeadMap> value_heads{};  // where the values' differ from the keys'
     Frontier frontier = Frontier::told;
     Masking masking = Masking::told;
     Biasing biasing = Biasing::told;
@@ -52,7 +54,7 @@ struct Suspect {
     Past past = Past::told;
     Unseeing unseeing = Unseeing::zero;
     std::optional<double> scale{};
-    bool last_key_dropped = false;
+    bool last_key_dropped = false, first_key_dropped = false, last_key_twice = false;
     bool stale_key = false, stale_value = false;  // the newest visible one is the one before it
     bool batch_zero = false;                      // every batch reads the keys and values of the first
     bool keys_for_values = false;                 // keys and values exchanged

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,11 @@ std::vector<std::byte> little_endian(std::span<const T> elements) {
             out.push_back(static_cast<std::byte>((bits >> (8 * i)) & 0xff));
     }
     return out;
+}
+
+bool write_all(std::FILE* file, std::span<const std::byte> bytes) {
+    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+    return std::fclose(file) == 0 && written;
 }
 
 void append_quoted(std::string& out, std::string_view text) {
@@ -117,12 +123,23 @@ std::optional<Error> write_safetensors(const std::string& path, std::span<const 
         bytes.error().file = path;
         return std::move(bytes.error());
     }
-    const std::string part = path + ".part" + std::to_string(::getpid());
+    // A device or a pipe is written to; a link's target is what is replaced, and not the link.
+    std::error_code failed;
+    std::filesystem::path target = path;
+    const auto kind = std::filesystem::status(target, failed).type();
+    if (kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular) {
+        std::FILE* const file = std::fopen(path.c_str(), "wb");
+        if (file == nullptr) return cannot_write(path);
+        return write_all(file, *bytes) ? std::nullopt : std::optional(cannot_write(path));
+    }
+    if (kind == std::filesystem::file_type::regular) {
+        target = std::filesystem::canonical(target, failed);
+        if (failed) return cannot_write(path);
+    }
+    const std::string part = target.string() + ".part" + std::to_string(::getpid());
     std::FILE* const file = std::fopen(part.c_str(), "wbx");
     if (file == nullptr) return cannot_write(part);
-    const bool written = std::fwrite(bytes->data(), 1, bytes->size(), file) == bytes->size();
-    const bool closed = std::fclose(file) == 0;
-    if (written && closed && std::rename(part.c_str(), path.c_str()) == 0) return std::nullopt;
+    if (write_all(file, *bytes) && std::rename(part.c_str(), target.c_str()) == 0) return std::nullopt;
     auto error = cannot_write(path);
     std::remove(part.c_str());
     return error;

@@ -6,7 +6,6 @@
 #include "oracle/oracle.hpp"
 
 #include <attest/reference/error.hpp>
-#include <attest/reference/progress.hpp>
 
 #include <utility>
 #include <vector>
@@ -33,14 +32,8 @@ struct Allowed {
     }
 };
 
-// Labour is how rows are worked on.
-struct Labour {
-    unsigned threads = 1;
-    Progress* progress = nullptr;
-};
-
 // BoundedAttention holds the exact mix [batch, heads, rows, value_width] and, on request, the weights
-// [batch, heads, rows, columns], with what each is allowed.
+// [batch, heads, rows, columns] with their errors: of all rows of an attention, or of some of them.
 template <class N>
 struct BoundedAttention {
     Heads<N> mixed;
@@ -50,7 +43,8 @@ struct BoundedAttention {
 };
 
 // Operand is the magnitudes and inherited errors of q, k or v, element by element as in the attention's
-// heads, and for every vector why it has no bound.
+// vectors, and for every vector why it has no bound. Vectors that are lent have no magnitudes here but
+// has_error: the others are formed as they are read.
 struct Operand {
     Magnitudes magnitudes;
     std::vector<NoBound> reasons;
@@ -62,12 +56,17 @@ struct Operands {
     const Operand* v = nullptr;
 };
 
+// empty_result has place for `rows` rows of so many heads.
+template <class N>
+BoundedAttention<N> empty_result(const Attention<N>& attention, std::size_t batch, std::size_t heads,
+                                 std::size_t rows, bool with_weights);
+
 template <class N>
 BoundedAttention<N> bound_attention(const Model& model, const Attention<N>& attention,
-                                    const Operands& operands, bool with_weights, Labour labour);
+                                    const Operands& operands, bool with_weights, unsigned threads);
 
 // attend_again evaluates the second formulation, without a bound.
 template <class N>
-BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weights, Labour labour);
+BoundedAttention<N> attend_again(const Attention<N>& attention, bool with_weights, unsigned threads);
 
 }  // namespace attest::reference

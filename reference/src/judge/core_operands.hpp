@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace attest::reference {
@@ -19,76 +20,61 @@ inline double lowest_bias(const Core& core, const Arithmetic& arithmetic) noexce
     return -largest / 2;
 }
 
-// Past and given keys (or values) one after the other, in doubles.
-inline std::vector<double> joined(const Core& core, std::span<const double> past,
-                                  std::span<const double> given, std::size_t width) {
+// What a core lends: the queries of the rows judged, all keys, all values.
+[[nodiscard]] inline Lent queries_of(const Core& core, Rows rows) {
+    return {.batch = core.batch,
+            .heads = core.heads,
+            .rows = rows.count,
+            .width = core.width,
+            .past = {},
+            .given = core.q,
+            .past_rows = 0,
+            .given_rows = core.length,
+            .first = rows.first};
+}
+// What stands in every column, past ones first.
+[[nodiscard]] inline Lent columns_of(const Core& core, std::size_t width, std::span<const double> past,
+                                     std::span<const double> given) {
+    return {.batch = core.batch,
+            .heads = core.kv_heads,
+            .rows = core.past + core.keys,
+            .width = width,
+            .past = past,
+            .given = given,
+            .past_rows = core.past,
+            .given_rows = core.keys,
+            .first = 0};
+}
+[[nodiscard]] inline Lent keys_of(const Core& core) {
+    return columns_of(core, core.width, core.past_k, core.k);
+}
+[[nodiscard]] inline Lent values_of(const Core& core) {
+    return columns_of(core, core.value_width, core.past_v, core.v);
+}
+
+// copied gives them one after the other; a number that is not finite is 0.
+[[nodiscard]] inline std::vector<double> copied(const Lent& lent) {
     std::vector<double> all;
-    all.reserve(past.size() + given.size());
-    for (std::size_t n = 0; n < core.batch * core.kv_heads; ++n) {
-        const auto before = past.subspan(n * core.past * width, core.past * width);
-        const auto after = given.subspan(n * core.keys * width, core.keys * width);
-        all.insert(all.end(), before.begin(), before.end());
-        all.insert(all.end(), after.begin(), after.end());
-    }
+    all.reserve(lent.size() * lent.width);
+    for (std::size_t n = 0; n < lent.size(); ++n)
+        for (const double value : lent[n])
+            all.push_back(finite_or_0(value));
     return all;
 }
 
-// Sources are the doubles a core is made of. A hidden key that is not finite takes no part and is replaced by
-// 0 where numbers are formed, so that nothing has to ask again.
-struct Sources {
-    std::vector<double> q, k, v;  // q of the rows judged
-    std::vector<double> k_as_given, v_as_given;
-};
-
-inline Sources sources_of(const Core& core, Rows rows) {
-    Sources sources;
-    for (std::size_t n = 0; n < core.batch * core.heads; ++n) {
-        const auto part =
-            core.q.subspan((n * core.length + rows.first) * core.width, rows.count * core.width);
-        sources.q.insert(sources.q.end(), part.begin(), part.end());
-    }
-    sources.k_as_given = joined(core, core.past_k, core.k, core.width);
-    sources.v_as_given = joined(core, core.past_v, core.v, core.value_width);
-    const auto cleaned = [](std::vector<double> values) {
-        for (double& value : values)
-            if (!std::isfinite(value)) value = 0;
-        return values;
-    };
-    sources.k = cleaned(sources.k_as_given);
-    sources.v = cleaned(sources.v_as_given);
-    return sources;
-}
-
+// attention_of borrows the core and the visibility.
 template <class N>
-Heads<N> heads_of(const std::vector<double>& values, std::size_t batch, std::size_t heads, std::size_t rows,
-                  std::size_t width) {
-    Heads<N> result(batch, heads, rows, width);
-    result.data = to_reals<N>(values);
-    return result;
+[[nodiscard]] Attention<N> attention_of(const Core& core, Rows rows, const Visibility& visibility,
+                                        Progress* progress) {
+    Attention<N> attention;
+    attention.q = Vectors<N>(queries_of(core, rows));
+    attention.k = Vectors<N>(keys_of(core));
+    attention.v = Vectors<N>(values_of(core));
+    attention.scale = core.scale ? N(*core.scale) : N(1 / sqrt(N(core.width)));
+    if (core.softcap) attention.softcap = N(*core.softcap);
+    attention.visibility = &visibility;
+    attention.progress = progress;
+    return attention;
 }
-
-template <class N>
-class CoreOperands {
-  public:
-    CoreOperands(const Core& core, const Sources& sources, Rows rows, const Visibility& visibility)
-        : q_(heads_of<N>(sources.q, core.batch, core.heads, rows.count, core.width)),
-          k_(heads_of<N>(sources.k, core.batch, core.kv_heads, core.past + core.keys, core.width)),
-          v_(heads_of<N>(sources.v, core.batch, core.kv_heads, core.past + core.keys, core.value_width)) {
-        attention_.q = &q_;
-        attention_.k = &k_;
-        attention_.v = &v_;
-        attention_.scale = core.scale ? N(*core.scale) : N(1 / sqrt(N(core.width)));
-        if (core.softcap) attention_.softcap = N(*core.softcap);
-        attention_.visibility = &visibility;
-    }
-    CoreOperands(const CoreOperands&) = delete;
-    CoreOperands& operator=(const CoreOperands&) = delete;
-
-    const Attention<N>& attention() const noexcept { return attention_; }
-
-  private:
-    Heads<N> q_, k_, v_;
-    Attention<N> attention_;
-};
 
 }  // namespace attest::reference

@@ -60,9 +60,13 @@ double widen(Judged& judged, const std::vector<N>& first, const std::vector<N2>&
     return worst;
 }
 
-// expect_keys tells a watcher how many keys the evaluations will attend.
-inline void expect_keys(Progress* progress, std::size_t keys, Doubt doubt) {
-    if (progress != nullptr) progress->total += keys * (doubt == Doubt::full ? 2 : 1);
+// expect_features tells a watcher how many features the evaluations will read, of `keys` keys seen by all
+// rows.
+inline void expect_features(Progress* progress, std::size_t keys, std::size_t width, std::size_t value_width,
+                            Doubt doubt) {
+    if (progress == nullptr) return;
+    const std::size_t once = keys * (width + value_width), bound = keys * value_width;
+    progress->total += once + bound + (doubt == Doubt::full ? once : 0);
 }
 
 [[nodiscard]] inline Error disagreement_error(double worst) {

@@ -43,6 +43,14 @@ struct Matrices {
           wo(layer.wo, layer.heads * layer.head_width) {}
 };
 
+template <class N>
+Turns<N> last_of(const Turns<N>& turns, std::size_t rows) {
+    const auto from = static_cast<std::ptrdiff_t>(turns.cosines.size() - rows * turns.pairs);
+    return {.pairs = turns.pairs,
+            .cosines = {turns.cosines.begin() + from, turns.cosines.end()},
+            .sines = {turns.sines.begin() + from, turns.sines.end()}};
+}
+
 // project_all projects, without rotating: the bound needs the projections themselves.
 template <class N>
 Parts<N> project_all(const Layer& layer, const Matrices& matrices, const LayerOptions& options,
@@ -55,15 +63,13 @@ Parts<N> project_all(const Layer& layer, const Matrices& matrices, const LayerOp
     const auto heads_of = [&](const Matrix& w, std::size_t heads, Rows rows) {
         return project<N>(matrices.x, layer.batch, layer.length, w, heads, layer.head_width, rows, how);
     };
-    if (parts.attends) {
-        parts.q = heads_of(matrices.wq, layer.heads, asked);
-        parts.q_turns =
-            turn_by<N>(layer.rope, positions_of(layer, asked.first, asked.count), how.formulation);
-    }
+    if (parts.attends) parts.q = heads_of(matrices.wq, layer.heads, asked);
     if (parts.attends || options.keys) {
         parts.k = heads_of(matrices.wk, layer.kv_heads, kept);
         parts.k_turns = turn_by<N>(layer.rope, positions_of(layer, kept.first, kept.count), how.formulation);
     }
+    // Queries turn like the keys of their rows, which are the last of those kept.
+    if (parts.attends) parts.q_turns = last_of(parts.k_turns, asked.count);
     if (parts.attends || options.values) parts.v = heads_of(matrices.wv, layer.kv_heads, kept);
     return parts;
 }
@@ -78,13 +84,15 @@ void rotate_all(Heads<N>& heads, const Rope& rope, const Turns<N>& turns) {
 }
 
 template <class N>
-Attention<N> attention_of(const Layer& layer, const Parts<N>& parts, const Visibility& visibility) {
-    return {.q = &parts.q,
-            .k = &parts.k,
-            .v = &parts.v,
+Attention<N> attention_of(const Layer& layer, const Parts<N>& parts, const Visibility& visibility,
+                          Progress* progress) {
+    return {.q = Vectors<N>(parts.q),
+            .k = Vectors<N>(parts.k),
+            .v = Vectors<N>(parts.v),
             .scale = 1 / sqrt(N(layer.head_width)),
             .softcap = std::nullopt,
-            .visibility = &visibility};
+            .visibility = &visibility,
+            .progress = progress};
 }
 
 // Bounds of projected heads: magnitudes, inherited errors and reasons, element by element.
@@ -278,12 +286,12 @@ LayerJudgement judge_in(const Layer& layer, const Matrices& matrices, const Arit
 
     const Visibility visibility = Visibility::prefix(rows.first + rows.count, rows.first, layer.length);
     if (parts.attends) {
-        const Attention<N> attention = attention_of(layer, parts, visibility);
+        const Attention<N> attention = attention_of(layer, parts, visibility, options.progress);
         const Operand q_operand = operand_of(std::move(q), layer.head_width);
         const Operand k_operand = operand_of(std::move(k), layer.head_width);
         const Operand v_operand = operand_of(std::move(v), layer.head_width);
         BoundedAttention<N> attended = bound_attention(model, attention, {&q_operand, &k_operand, &v_operand},
-                                                       options.weights, {options.threads, options.progress});
+                                                       options.weights, options.threads);
         if (options.weights)
             result.weights =
                 judged_of("weights", {layer.batch, layer.heads, rows.count, rows.first + rows.count},
@@ -314,7 +322,7 @@ LayerJudgement judge_in(const Layer& layer, const Matrices& matrices, const Arit
         worst = std::max(worst, widen(result.values, once.values, kept_rows(again.v, again.first_kv, rows)));
     if (again.attends) {
         const BoundedAttention<N2> attended = attend_again(
-            attention_of(layer, again, visibility), options.weights, {options.threads, options.progress});
+            attention_of(layer, again, visibility, options.progress), options.weights, options.threads);
         if (options.weights) worst = std::max(worst, widen(result.weights, once.weights, attended.weights));
         if (options.y)
             worst = std::max(worst, widen(result.y, once.y, merge(attended.mixed, matrices.wo, doubted)));
@@ -331,14 +339,16 @@ std::expected<LayerJudgement, Error> judge(const Layer& layer, const Arithmetic&
     LayerOptions cut = options;
     cut.rows = cut_rows(options.rows, layer.length);
     if (std::optional<Error> bad = check(layer, cut.rows)) return std::unexpected(std::move(*bad));
-    if (options.y || options.weights)
-        expect_keys(options.progress,
-                    layer.batch * layer.heads * cut.rows.count * (cut.rows.first + cut.rows.count),
-                    options.doubt);
+    // Row i sees i + 1 keys.
+    const std::size_t seen = cut.rows.count * cut.rows.first + cut.rows.count * (cut.rows.count + 1) / 2;
+    const std::size_t keys = options.y || options.weights ? layer.batch * layer.heads * seen : 0;
+    expect_features(options.progress, keys, layer.head_width, layer.head_width, options.doubt);
     const Matrices matrices(layer);
     LayerJudgement result = judge_in<Real, Real100>(layer, matrices, arithmetic, cut);
-    if (result.disagreement > kAgreement)
+    if (result.disagreement > kAgreement) {
+        expect_features(options.progress, keys, layer.head_width, layer.head_width, options.doubt);
         result = judge_in<Real400, Real800>(layer, matrices, arithmetic, cut);
+    }
     if (result.disagreement > kAgreement) return std::unexpected(disagreement_error(result.disagreement));
     return result;
 }

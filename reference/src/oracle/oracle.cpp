@@ -62,15 +62,15 @@ namespace {
 
 // The scores of one row, in the order of the dump format: scale, softcap, bias.
 template <class N>
-void score(const Attention<N>& attention, const N* q, std::size_t batch, std::size_t group,
+void score(const Attention<N>& attention, Windows<N>& windows, const N* q, std::size_t first,
            Formulation formulation, Attended<N>& row) {
     row.dots.clear();
     row.scaled.clear();
     row.capped.clear();
     row.scores.clear();
     for (std::size_t n = 0; n < row.seen.columns.size(); ++n) {
-        const N* const k = attention.k->at(batch, group, row.seen.columns[n]);
-        row.dots.push_back(dot(q, k, attention.q->width, formulation));
+        const N* const k = windows.k.read(first + row.seen.columns[n]);
+        row.dots.push_back(dot(q, k, attention.q.width, formulation));
         row.scaled.push_back(row.dots.back() * attention.scale);
         N value = row.scaled.back();
         if (attention.softcap) {
@@ -79,12 +79,13 @@ void score(const Attention<N>& attention, const N* q, std::size_t batch, std::si
         }
         if (!row.seen.biases.empty()) value += row.seen.biases[n];
         row.scores.push_back(value);
+        advance(attention.progress, attention.q.width);
     }
 }
 
 // Softmax and mix as they are defined, the largest score taken out first.
 template <class N>
-void mix_by_definition(const Attention<N>& attention, std::size_t batch, std::size_t group,
+void mix_by_definition(const Attention<N>& attention, Windows<N>& windows, std::size_t first,
                        Attended<N>& row) {
     row.maximum = *std::max_element(row.scores.begin(), row.scores.end());
     row.denominator = 0;
@@ -94,16 +95,18 @@ void mix_by_definition(const Attention<N>& attention, std::size_t batch, std::si
     }
     for (std::size_t n = 0; n < row.weights.size(); ++n) {
         row.weights[n] /= row.denominator;
-        const N* const v = attention.v->at(batch, group, row.seen.columns[n]);
+        const N* const v = windows.v.read(first + row.seen.columns[n]);
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
             row.mixed[f] += row.weights[n] * v[f];
+        advance(attention.progress, row.mixed.size());
     }
 }
 
 // Softmax and mix in one walk (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018,
 // algorithm 3), from the last key to the first; the weights are formed from the walk's result.
 template <class N>
-void mix_in_one_walk(const Attention<N>& attention, std::size_t batch, std::size_t group, Attended<N>& row) {
+void mix_in_one_walk(const Attention<N>& attention, Windows<N>& windows, std::size_t first,
+                     Attended<N>& row) {
     const std::size_t count = row.scores.size();
     row.maximum = row.scores.back();
     row.denominator = 0;
@@ -117,9 +120,10 @@ void mix_in_one_walk(const Attention<N>& attention, std::size_t batch, std::size
         }
         const N weight = exp(row.scores[n] - row.maximum);
         row.denominator += weight;
-        const N* const v = attention.v->at(batch, group, row.seen.columns[n]);
+        const N* const v = windows.v.read(first + row.seen.columns[n]);
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
             row.mixed[f] += weight * v[f];
+        advance(attention.progress, row.mixed.size());
     }
     for (N& value : row.mixed)
         value /= row.denominator;
@@ -131,20 +135,21 @@ void mix_in_one_walk(const Attention<N>& attention, std::size_t batch, std::size
 }  // namespace
 
 template <class N>
-void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, std::size_t row,
-            Formulation formulation, Attended<N>& attended) {
+void attend(const Attention<N>& attention, Windows<N>& windows, std::size_t batch, std::size_t head,
+            std::size_t row, Formulation formulation, Attended<N>& attended) {
     attention.visibility->see(batch, head, row, attended.seen);
     attended.weights.clear();
-    attended.mixed.assign(attention.v->width, N(0));
+    attended.mixed.assign(attention.v.width, N(0));
     attended.maximum = 0;
     attended.denominator = 0;
-    const std::size_t group = attention.group_of(head);
-    score(attention, attention.q->at(batch, head, row), batch, group, formulation, attended);
+    const std::size_t first = attention.k.index(batch, attention.group_of(head), 0);
+    const N* const q = windows.q.read(attention.q.index(batch, head, row));
+    score(attention, windows, q, first, formulation, attended);
     if (attended.scores.empty()) return;
     if (formulation == Formulation::definition) {
-        mix_by_definition(attention, batch, group, attended);
+        mix_by_definition(attention, windows, first, attended);
     } else {
-        mix_in_one_walk(attention, batch, group, attended);
+        mix_in_one_walk(attention, windows, first, attended);
     }
 }
 
@@ -152,8 +157,8 @@ void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, 
     template N dot<N>(const N*, const N*, std::size_t, Formulation);                                 \
     template Turns<N> turn_by<N>(const Rope&, std::span<const std::int64_t>, Formulation);           \
     template void rotate<N>(N*, const Rope&, const N*, const N*);                                    \
-    template void attend<N>(const Attention<N>&, std::size_t, std::size_t, std::size_t, Formulation, \
-                            Attended<N>&);
+    template void attend<N>(const Attention<N>&, Windows<N>&, std::size_t, std::size_t, std::size_t, \
+                            Formulation, Attended<N>&);
 
 ATTEST_REFERENCE_ORACLE(Real)
 ATTEST_REFERENCE_ORACLE(Real100)

@@ -12,9 +12,11 @@
 // Cost: one multiply-add a term. Nothing is skipped: a caller selects rows.
 #pragma once
 
+#include "oracle/vectors.hpp"
 #include "oracle/visibility.hpp"
 
 #include <attest/reference/problem.hpp>
+#include <attest/reference/progress.hpp>
 #include <attest/reference/real.hpp>
 
 #include <cstddef>
@@ -26,23 +28,6 @@
 namespace attest::reference {
 
 enum class Formulation : std::uint8_t { definition, second };
-
-// Heads holds one vector of `width` features for every batch, head and row, in C order.
-template <class N>
-struct Heads {
-    std::size_t batch = 0, heads = 0, rows = 0, width = 0;
-    std::vector<N> data;
-
-    Heads() = default;
-    Heads(std::size_t b, std::size_t h, std::size_t r, std::size_t w)
-        : batch(b), heads(h), rows(r), width(w), data(b * h * r * w) {}
-    N* at(std::size_t b, std::size_t h, std::size_t r) {
-        return data.data() + ((b * heads + h) * rows + r) * width;
-    }
-    const N* at(std::size_t b, std::size_t h, std::size_t r) const {
-        return data.data() + ((b * heads + h) * rows + r) * width;
-    }
-};
 
 // to_reals converts exactly.
 template <class N>
@@ -80,14 +65,28 @@ void rotate(N* features, const Rope& rope, const N* cosines, const N* sines);
 // Attention is everything that attention alone needs: the first rows of q stand for the rows that are judged.
 template <class N>
 struct Attention {
-    const Heads<N>* q = nullptr;  // [batch, heads, rows, width]
-    const Heads<N>* k = nullptr;  // [batch, kv_heads, columns, width]
-    const Heads<N>* v = nullptr;  // [batch, kv_heads, columns, value_width]
+    Vectors<N> q;  // [batch, heads, rows, width]
+    Vectors<N> k;  // [batch, kv_heads, columns, width]
+    Vectors<N> v;  // [batch, kv_heads, columns, value_width]
     N scale;
     std::optional<N> softcap;
     const Visibility* visibility = nullptr;
+    Progress* progress = nullptr;
 
-    std::size_t group_of(std::size_t head) const noexcept { return head / (q->heads / k->heads); }
+    std::size_t group_of(std::size_t head) const noexcept { return head / (q.heads / k.heads); }
+};
+
+// Windows is what one thread reads an attention through.
+template <class N>
+struct Windows {
+    Window<N> q, k, v;
+    explicit Windows(const Attention<N>& attention)
+        : q(attention.q, false), k(attention.k, again(attention)), v(attention.v, again(attention)) {}
+
+  private:
+    static bool again(const Attention<N>& attention) {
+        return attention.q.heads * attention.q.rows > attention.k.heads;
+    }
 };
 
 // Attended is one row: its scores at every stage, its weights, its mix. Vectors are by visible column.
@@ -104,8 +103,9 @@ struct Attended {
     std::vector<N> mixed;    // Σ weight·value, one a feature; 0 when nothing is seen
 };
 
+// attend adds the features of every key it scores and of every value it mixes to the attention's progress.
 template <class N>
-void attend(const Attention<N>& attention, std::size_t batch, std::size_t head, std::size_t row,
-            Formulation formulation, Attended<N>& attended);
+void attend(const Attention<N>& attention, Windows<N>& windows, std::size_t batch, std::size_t head,
+            std::size_t row, Formulation formulation, Attended<N>& attended);
 
 }  // namespace attest::reference

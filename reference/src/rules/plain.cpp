@@ -52,7 +52,10 @@ AttentionFacts facts_of(const Core& core, double bias_lowest, Number type) {
     facts.keys = core.past + core.keys;
     facts.width = core.width;
     facts.scale = core.scale.value_or(1 / std::sqrt(static_cast<double>(core.width)));
-    const Sources sources = sources_of(core, {0, core.length});
+    struct {
+        std::vector<double> q, k, v;
+    } const sources{copied(queries_of(core, {0, core.length})), copied(keys_of(core)),
+                    copied(values_of(core))};
     facts.largest_q = largest_of(sources.q);
     facts.largest_k = largest_of(sources.k);
     facts.largest_v = largest_of(sources.v);

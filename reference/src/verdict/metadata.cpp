@@ -11,7 +11,17 @@ namespace attest::reference {
 
 std::optional<std::string_view> Metadata::text(const std::string& key) {
     asked_.insert(key);
-    return file_.metadata(key);
+    if (const auto text = file_.metadata(key)) return text;
+    const dump::Tensor* const number = file_.find(key);
+    if (number == nullptr || !number->shape().empty()) return std::nullopt;
+    std::string& told = told_[key];
+    if (const auto whole = number->integer(0)) {
+        told = std::to_string(*whole);
+    } else {
+        char digits[32];
+        told.assign(digits, std::to_chars(digits, digits + sizeof digits, number->number(0)).ptr);
+    }
+    return told;
 }
 
 Error Metadata::bad(const std::string& key, std::string_view value, const std::string& expected) {

@@ -1,4 +1,5 @@
-// The strings of a dump's metadata, read by key, each key at most once.
+// The strings of a dump's metadata, read by key, each key at most once. A number without a dimension, as
+// numpy writes causal=0 into an archive, is the string of that number.
 #pragma once
 
 #include <attest/dump/file.hpp>
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,12 +29,16 @@ class Metadata {
     // unknown gives the first key nothing has asked for.
     std::optional<Error> unknown() const;
 
+    // Whether a tensor of this name was read as a key.
+    bool told(const std::string& name) const { return told_.contains(name); }
+
     static Error bad(const std::string& key, std::string_view value, const std::string& expected);
     static Error missing(const std::string& key);
 
   private:
     const dump::File& file_;
     std::set<std::string> asked_;
+    std::map<std::string, std::string> told_;  // numbers, as text
 };
 
 // arithmetic_in reads the keys that say how an answer was computed; `answer` is the type it was stored in.

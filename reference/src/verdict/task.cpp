@@ -102,9 +102,9 @@ class Tensors {
         return std::nullopt;
     }
 
-    std::optional<Error> unknown() const {
+    std::optional<Error> unknown(const Metadata& metadata) const {
         for (const dump::Tensor& tensor : file_.tensors())
-            if (!asked_.contains(tensor.name()))
+            if (!asked_.contains(tensor.name()) && !metadata.told(tensor.name()))
                 return Error{Error::Code::unknown_tensor, tensor.name(),
                              "no such tensor for this kind of dump"};
         return std::nullopt;
@@ -201,7 +201,8 @@ Maybe<Understood> understand_layer(Metadata& metadata, Tensors& tensors) {
     layer.head_width = (*wq)[0] / layer.heads;
     if (*most && (layer.first_position > **most || layer.length > **most - layer.first_position))
         return std::unexpected(Error{Error::Code::out_of_range, "max_positions",
-                                     "is " + std::to_string(**most) + ", the last position is " +
+                                     "is " + std::to_string(**most) +
+                                         " positions, from 0 on, and the last one needed is " +
                                          std::to_string(layer.first_position + layer.length - 1)});
 
     std::size_t kv_features = 0;
@@ -391,7 +392,7 @@ std::expected<Task, Error> task_of(const dump::File& file) {
     const auto arithmetic = arithmetic_in(metadata, answer);
     if (!arithmetic) return std::unexpected(arithmetic.error());
     if (auto bad = metadata.unknown()) return std::unexpected(*bad);
-    if (auto bad = tensors.unknown()) return std::unexpected(*bad);
+    if (auto bad = tensors.unknown(metadata)) return std::unexpected(*bad);
     return Task(tensors.take(), std::move(understood->problem), *arithmetic, std::move(understood->answers));
 }
 

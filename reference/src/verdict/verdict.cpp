@@ -62,7 +62,8 @@ using Result = std::expected<Everything, Error>;
 template <class Problem, class Options>
 std::optional<Error> doubt_prefix(const Problem& problem, const Task& task, const Judged& whole,
                                   Options options) {
-    if (whole.exact.empty() || problem.length == 0) return std::nullopt;
+    // A single row is its own prefix.
+    if (whole.exact.empty() || problem.length <= 1) return std::nullopt;
     options.rows = {problem.length - 1, 1};
     options.weights = false;
     options.doubt = Doubt::none;
@@ -115,6 +116,7 @@ Result judge_core(const Task& task, const Core& core, bool all, const VerdictOpt
     options.threads = how.threads;
     options.progress = how.progress;
     options.weights = holds_answer(task, "weights");
+    options.present = all || holds_answer(task, "present_k") || holds_answer(task, "present_v");
     auto judgement = judge(core, task.arithmetic(), options);
     if (!judgement) return std::unexpected(judgement.error());
     if (auto doubt = doubt_prefix(core, task, judgement->y, options)) return std::unexpected(*doubt);

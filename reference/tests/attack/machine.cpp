@@ -53,7 +53,8 @@ double Machine::rounded(Number type, double value, bool may_underflow) {
     const bool flushes = told_.subnormals == Subnormals::flushed;
     const double omega = flushes ? format.normal : unit_of(type) / format.unit * format.smallest / 2;
     double off = unit_of(type) * std::fabs(value);
-    if (may_underflow || flushes) off += omega;
+    // Flushing takes what lies below the normals and nothing else.
+    if (flushes ? std::fabs(value) < format.normal : may_underflow) off += omega;
     return clipped(format, value + push() * kRoom * off);
 }
 

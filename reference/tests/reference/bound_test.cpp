@@ -47,14 +47,12 @@ INSTANTIATE_TEST_SUITE_P(All, Attack,
 
 // Trials that have left the bound, of ten million each: weights divided before the mix, each by a reciprocal
 // of its own, in a type coarser than sums are formed in; a tanh's absolute error, rounded with it; an exp2 of
-// two products' difference that overflows, so that the weight is infinite or no number; flushed, a scale, its
-// root and a reciprocal that are each off by ω.
+// two products' difference that overflows, so that the weight is infinite or no number.
 TEST(AttackAgain, TrialsThatLeftTheBound) {
     const std::tuple<Target, Number, std::uint64_t> left[] = {
         {Target::core, Number::tf32, 50'031'082U},  {Target::core, Number::tf32, 50'097'283U},
         {Target::core, Number::bf16, 50'033'309U},  {Target::layer, Number::f16, 50'171'276U},
-        {Target::layer, Number::bf16, 50'175'351U}, {Target::core, Number::f16, 50'441'709U},
-        {Target::core, Number::f16, 50'715'606U},
+        {Target::layer, Number::bf16, 50'175'351U},
     };
     for (const auto& [target, number, seed] : left) {
         const attack::Campaign campaign = attack::attack_many(target, number, seed, 1);

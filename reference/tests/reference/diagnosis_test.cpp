@@ -202,6 +202,8 @@ struct Ways {
     bool masked = false, biased = false;
     double bias_factor = 1, scale = 0.5, softcap = 0;
     bool inverted = false, cap_last = false, top_left = false, causal = true, past_behind = false;
+    bool first_dropped = false, last_twice = false;
+    double factor = 1;
 };
 
 // y [1, 2, 3, 4] of `alone`, by `ways`.
@@ -227,13 +229,15 @@ std::vector<double> answer(const Alone& alone, const Ways& ways) {
                 if (ways.cap_last) s += added;
                 if (ways.softcap != 0) s = ways.softcap * std::tanh(s / ways.softcap);
                 if (!ways.cap_last) s += added;
-                const double w = std::exp(s);
+                double w = std::exp(s);
+                if (ways.first_dropped && j == 0) w = 0;
+                if (ways.last_twice && j == i + 2) w *= 2;
                 sum += w;
                 for (std::size_t f = 0; f < 4; ++f)
                     mixed[f] += w * v[f];
             }
             for (std::size_t f = 0; f < 4; ++f)
-                y[(h * 3 + i) * 4 + f] = sum > 0 ? mixed[f] / sum : 0;
+                y[(h * 3 + i) * 4 + f] = sum > 0 ? ways.factor * mixed[f] / sum : 0;
         }
     return y;
 }
@@ -271,6 +275,55 @@ TEST(Diagnosis, NamesTheFaultOfAttentionAlone) {
               "softcap after mask and bias");
     EXPECT_EQ(cause_of(capped, {.biased = true}), "softcap ignored");
     EXPECT_EQ(cause_of({.softcap = 0.5}, {.scale = 1, .softcap = 0.5}), "scale missing");
+    EXPECT_EQ(cause_of({}, {.first_dropped = true}), "first key dropped");
+    EXPECT_EQ(cause_of({}, {.last_twice = true}), "last key counted twice");
+    EXPECT_EQ(cause_of({}, {.factor = 1.01}), "the answer times 1.01 (weights that do not sum to 1?)");
+    // Half of it: too far to be called that fault.
+    EXPECT_EQ(cause_of({}, {.scale = 0.51}), "nothing");
+}
+
+// Among coarse numbers several faults come near; the one that is it comes nearest.
+TEST(Diagnosis, NamesTheNearestOfSeveral) {
+    constexpr std::size_t keys = 200, width = 16;
+    std::vector<double> q(width), k(keys * width), v(keys), y{0};
+    for (std::size_t n = 0; n < q.size(); ++n)
+        q[n] = std::sin(1.3 * static_cast<double>(n + 1));
+    for (std::size_t n = 0; n < k.size(); ++n)
+        k[n] = std::sin(0.7 * static_cast<double>(n * n % 9973));
+    for (std::size_t n = 0; n < v.size(); ++n)
+        v[n] = std::sin(2.1 * static_cast<double>(n * n % 1009)) + (n + 1 == keys ? 9 : 0);
+    Core core{.batch = 1,
+              .heads = 1,
+              .kv_heads = 1,
+              .length = 1,
+              .keys = keys,
+              .width = width,
+              .value_width = 1,
+              .q = q,
+              .k = k,
+              .v = v};
+    double sum = 0;
+    for (std::size_t j = 0; j + 1 < keys; ++j) {  // the last key dropped
+        double s = 0;
+        for (std::size_t f = 0; f < width; ++f)
+            s += q[f] * k[j * width + f];
+        const double w = std::exp(s / 4);
+        sum += w;
+        y[0] += w * v[j];
+    }
+    y[0] /= sum;
+    const auto judged = judge(core, Arithmetic::foreign(Number::f16));
+    ASSERT_TRUE(judged);
+    const Evidence evidence{.name = "y",
+                            .shape = judged->y.shape,
+                            .got = y,
+                            .want = {static_cast<double>(judged->y.exact[0])},
+                            .allowed = judged->y.allowed};
+    ASSERT_GT(std::fabs(y[0] - evidence.want[0]), judged->y.allowed[0]);
+    const Diagnosis diagnosis = diagnose(core, judged->bias_lowest, {evidence});
+    EXPECT_EQ(cause_of(diagnosis), "last key dropped");
+    for (const Explanation& one : diagnosis.explanations)
+        EXPECT_LT(one.worst_ratio, 0.1) << one.cause;
 }
 
 }  // namespace

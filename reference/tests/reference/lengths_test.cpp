@@ -98,7 +98,8 @@ class Running {
         std::size_t block_end = 0;
         for (std::size_t length = 1; length <= scores_.size(); ++length) {
             if (length > block_end) {
-                block_end = std::min(scores_.size(), length + length / 20);
+                // A short row's mix goes far with each key: there the anchor goes with it.
+                block_end = length < 64 ? length : std::min(scores_.size(), length + length / 20);
                 anchor(length, block_end);
             } else {
                 take(length - 1);

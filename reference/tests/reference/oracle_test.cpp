@@ -152,10 +152,12 @@ Attended<N> attended_by(const Core& core, Formulation formulation) {
     k.data = to_reals<N>(core.k);
     v.data = to_reals<N>(core.v);
     const Visibility visibility = Visibility::of(core, -1e300);
-    Attention<N> attention{&q, &k, &v, N(1) / sqrt(N(core.width)), std::nullopt, &visibility};
+    Attention<N> attention{Vectors<N>(q), Vectors<N>(k), Vectors<N>(v), N(1) / sqrt(N(core.width)),
+                           std::nullopt,  &visibility,   nullptr};
     if (core.softcap) attention.softcap = N(*core.softcap);
     Attended<N> row;
-    attend(attention, 0, 0, 0, formulation, row);
+    Windows<N> windows(attention);
+    attend(attention, windows, 0, 0, 0, formulation, row);
     return row;
 }
 

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +70,55 @@ TEST_F(Tool, RightIsZeroAndPrintsATable) {
     EXPECT_NE(one.out.find("right (core, f32)"), std::string::npos) << one.out;
     EXPECT_NE(one.out.find("error/bound"), std::string::npos);
     EXPECT_EQ(one.err, "");
+}
+
+// One query of a decode step over 2048 keys: the keys and values stay what they are, and nothing of their
+// size is made of them but their doubles. Fifty-digit copies of them would take fifty times the file.
+TEST_F(Tool, ManyKeysTakeLittleMoreThanTheirDoubles) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "SKIPPED: a sanitizer keeps memory of its own, so that no peak can be asked for";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    GTEST_SKIP() << "SKIPPED: a sanitizer keeps memory of its own, so that no peak can be asked for";
+#endif
+#endif
+    constexpr std::size_t kHeads = 4, kKeys = 2048, kWidth = 128;
+    {
+        // Equal values are their own mean, whatever the keys.
+        std::vector<float> q, k, v, y;
+        for (std::size_t n = 0; n < kHeads * kWidth; ++n) {
+            q.push_back(static_cast<float>(n % 7) / 8 - 0.5F);
+            y.push_back(static_cast<float>(n % kWidth) / 64 - 0.75F);
+        }
+        for (std::size_t n = 0; n < kHeads * kKeys * kWidth; ++n) {
+            k.push_back(static_cast<float>(n * 37 % 101) / 64 - 0.75F);
+            v.push_back(y[n % kWidth]);
+        }
+        const std::vector<dump::NewTensor> tensors{
+            dump::make_tensor("q", {1, kHeads, 1, kWidth}, std::span(q)),
+            dump::make_tensor("k", {1, kHeads, kKeys, kWidth}, std::span(k)),
+            dump::make_tensor("v", {1, kHeads, kKeys, kWidth}, std::span(v)),
+            dump::make_tensor("y", {1, kHeads, 1, kWidth}, std::span(y))};
+        ASSERT_FALSE(dump::write_safetensors(path("long"), tensors, {{"attest", "core"}, {"causal", "0"}}));
+    }
+    const auto file_bytes = static_cast<long>(std::filesystem::file_size(path("long")));
+    // A process of its own, so that its peak is neither ours nor another test's.
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        if (std::freopen(path("out").c_str(), "w", stdout) == nullptr) _exit(127);
+        execl(ATTEST_REFERENCE_PROGRAM, ATTEST_REFERENCE_PROGRAM, "check", "--threads", "2",
+              path("long").c_str(), static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    int status = 0;
+    rusage used{};
+    ASSERT_EQ(wait4(child, &status, 0, &used), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << text(path("out"));
+    constexpr long kMiB = 1L << 20;
+    EXPECT_LT(used.ru_maxrss * 1024, 3 * file_bytes + 50 * kMiB)
+        << used.ru_maxrss << " KiB of " << file_bytes / 1024 << " KiB of keys";
 }
 
 TEST_F(Tool, WrongIsOneAndNamesThePlace) {
@@ -302,6 +353,29 @@ TEST_F(Tool, ExpectPrintsAndWritesTheExactAnswer) {
     EXPECT_EQ(run("check " + path("outside")).exit, 1);
 }
 
+// What can't be written is no verdict, and nothing that was there is replaced but a file.
+TEST_F(Tool, WhatIsWrittenArrivesOrIsTwo) {
+    write("right", 2);
+    for (const char* const command : {"check ", "rules ", "bound ", "expect "}) {
+        const std::string to_full = std::string(ATTEST_REFERENCE_PROGRAM) + " " + command + path("right") +
+                                    " > /dev/full 2> " + path("err");
+        EXPECT_EQ(WEXITSTATUS(std::system(to_full.c_str())), 2) << command;
+        EXPECT_NE(text(path("err")).find("CannotWrite"), std::string::npos) << text(path("err"));
+    }
+    EXPECT_EQ(run("expect " + path("right") + " -o /dev/full").exit, 2);
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+    std::ofstream(path("target")) << "old";
+    std::filesystem::create_symlink("target", path("link"));
+    EXPECT_EQ(run("expect " + path("right") + " -o " + path("link")).exit, 0);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+    EXPECT_TRUE(dump::read(path("target")));
+    write("r\xff", 2);
+    for (const char* const command : {"check ", "rules ", "bound "}) {
+        EXPECT_EQ(run(command + path("r\xff") + " --json " + path("json")).exit, 0) << command;
+        EXPECT_FALSE(nlohmann::json::parse(text(path("json"))).empty());
+    }
+}
+
 TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
     write("right", 2);
     const Run one = run("rules --json " + path("json") + " " + path("right"));
@@ -325,6 +399,9 @@ TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
             EXPECT_EQ(row["rules"]["bound"], "refuses");
         }
     }
+    const Run sources = run("rules");
+    EXPECT_EQ(sources.exit, 0);
+    EXPECT_NE(sources.out.find("ggml tests/test-backend-ops.cpp"), std::string::npos) << sources.out;
     EXPECT_EQ(run("rules " + path("nowhere")).exit, 2);
     EXPECT_EQ(run("rules " + path("nowhere")).out, "");
 }

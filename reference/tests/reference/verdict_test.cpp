@@ -312,6 +312,25 @@ TEST(Verdict, EveryKeyAndValueIsUnderstood) {
         }
 }
 
+// numpy writes heads=1 as an array without a dimension.
+TEST(Verdict, ANumberWithoutADimensionIsAKey) {
+    Draft draft = layer_draft();
+    for (const char* const key : {"heads", "kv_heads", "rope_width"}) {
+        draft.put_integers(key, {}, {draft.metadata[key] == "1"});
+        draft.metadata.erase(key);
+    }
+    EXPECT_EQ(draft.refusal(), "right");
+    draft.put("exp_ulps", {}, {0.5F});
+    EXPECT_EQ(draft.refusal(), "right");
+    draft.put_integers("heads", {}, {2});
+    EXPECT_EQ(draft.refusal(), "ShapeMismatch wk");
+    draft.put_integers("heads", {1}, {1});
+    EXPECT_EQ(draft.refusal(), "MissingKey heads");
+    draft.put_integers("heads", {}, {1});
+    draft.put_integers("heed", {}, {1});
+    EXPECT_EQ(draft.refusal(), "UnknownTensor heed");
+}
+
 TEST(Verdict, WithoutABoundIsNoPass) {
     Draft draft = core_draft();
     draft.put("q", {1, 1, 1, 2}, {1e38F, 0});

@@ -11,14 +11,17 @@
 
 namespace attest::properties {
 
+// What a span can look at.
+template <class Range, class T>
+concept SpanOf = std::is_convertible_v<const Range&, std::span<const T>>;
+
 // At most N elements, with as much of std::vector as its users need. One element too many ends the program.
 template <class T, std::size_t N>
 class Few {
   public:
     Few() = default;
     Few(std::initializer_list<T> elements) : Few(std::span<const T>(elements.begin(), elements.size())) {}
-    template <class Range>
-        requires(!std::is_same_v<Range, Few> && std::is_convertible_v<const Range&, std::span<const T>>)
+    template <SpanOf<T> Range>
     Few(const Range& elements) {
         for (const T& element : std::span<const T>(elements)) {
             push_back(element);

@@ -35,6 +35,9 @@ std::span<const Law> laws();
 // nullptr where there is no such law.
 const Law* find_law(std::string_view name);
 
+// The law's verdict. An exception is no verdict but a failure.
+Verdict verdict_of(const Law& law, const cases::Case& one, Subject& subject);
+
 namespace law {
 #define ATTEST_LAW(name, kind, cases_drawn, sentence) Verdict name(const cases::Case& one, Subject& subject);
 #include "attest/properties/laws.list"

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,13 @@ struct Refusal {
     std::string text;
     std::string reason;  // StaleTicket: "moved_on", …; allocation refusals and non-finite ones: the stage
 };
+
+// Thrown where a call broke the rules of this interface, so that its outcome means nothing: the case fails.
+class SubjectFault : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+inline constexpr const char* kSoundSubject = "a call that keeps to the rules of a subject";
 
 template <class T>
 using Outcome = std::expected<T, Refusal>;

@@ -73,16 +73,19 @@ bool within(double got, double want, double allowed);
 // A number as a case file writes it: hex float, "nan:0x…", "inf".
 std::string number_text(double value);
 
+template <class Source>
+concept Words = std::is_convertible_v<const Source&, std::string_view>;
+template <class Make>
+concept MakesWords = std::is_invocable_r_v<std::string, const Make&>;
+
 // Text is put together only where somebody asks for it: of the millions of checks of a campaign hardly one
 // fails. It refers to what it was made from, a string or something that gives one, and lives no longer than
 // the call that it is an argument of.
 class Text {
   public:
-    template <class Source>
-        requires(std::is_convertible_v<const Source&, std::string_view>)
+    template <Words Source>
     Text(const Source& source) : view_(source) {}
-    template <class Make>
-        requires(std::is_invocable_r_v<std::string, const Make&>)
+    template <MakesWords Make>
     Text(const Make& make)
         : made_from_(&make),
           make_([](const void* from) -> std::string { return (*static_cast<const Make*>(from))(); }) {}

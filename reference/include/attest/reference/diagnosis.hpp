@@ -25,8 +25,10 @@ struct Evidence {
     std::span<const double> allowed{};
 };
 
-// Explanation is a cause and the answers it reproduces: every element within four times the error allowed
-// there, and the worst one at least twice as near as to the right answer.
+// Explanation is a cause and the answers it reproduces: every element within the error allowed there, the
+// worst one at least twice as near as to the right answer, and no more than a hundredth of the wrong
+// elements' error, in squares, left unexplained. Up to four times the error allowed will do where a millionth
+// is left.
 struct Explanation {
     std::string cause;
     std::vector<std::string> tensors;
@@ -35,7 +37,7 @@ struct Explanation {
 
 struct Diagnosis {
     // Causes that reproduce every answer; or, where there is none, those that reproduce some wrong one. The
-    // first is the one to name: the list of suspects goes from the plain to the far-fetched.
+    // first is the one to name: it comes nearest, and among those that come as near it is the plainest.
     std::vector<Explanation> explanations;
     bool complete = false;  // the first reproduces every answer
     // Where the wrong elements lie, a sentence an answer: "y: wrong from row 128 on, in head 2 alone".

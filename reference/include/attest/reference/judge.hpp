@@ -72,14 +72,15 @@ struct LayerJudgement {
 struct CoreOptions {
     Rows rows{};
     bool weights = false;
+    bool present = true;  // present_k and present_v: 24 bytes an element, all else is far smaller
     Doubt doubt = Doubt::full;
     unsigned threads = 1;  // how many work on it; the numbers are the same
     Progress* progress = nullptr;
 };
 
 // The answers of attention alone: y [batch, heads, rows, value_width]; weights [batch, heads, rows, past +
-// keys]; present_k, present_v [batch, kv_heads, past + keys, ·], copies, so that only a narrower arithmetic
-// may change them.
+// keys]; on request present_k, present_v [batch, kv_heads, past + keys, ·], copies, so that only a narrower
+// arithmetic may change them.
 struct CoreJudgement {
     Judged y, weights, present_k, present_v;
     double disagreement = 0;

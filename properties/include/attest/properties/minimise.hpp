@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-namespace attest::fuzzing {
+namespace attest::properties {
 
-using MakeSubject = std::function<std::unique_ptr<properties::Subject>()>;
+using MakeSubject = std::function<std::unique_ptr<Subject>()>;
 
 // How a case ends.
 struct Ending {
@@ -47,4 +47,4 @@ struct ShrinkLimits {
 std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& make_subject,
                                   const ShrinkLimits& limits);
 
-}  // namespace attest::fuzzing
+}  // namespace attest::properties

@@ -1,4 +1,4 @@
-#include "minimise.hpp"
+#include "attest/properties/minimise.hpp"
 
 #include "attest/case/parse.hpp"
 #include "attest/properties/draw.hpp"
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace attest::fuzzing {
+namespace attest::properties {
 namespace {
 
 constexpr int kHolds = 0;
@@ -35,14 +35,14 @@ std::string read_all(int descriptor) {
     return text;
 }
 
-[[noreturn]] void run_child(const cases::Case& one, const properties::Law& law,
-                            const MakeSubject& make_subject, unsigned seconds, int descriptor) {
+[[noreturn]] void run_child(const cases::Case& one, const Law& law, const MakeSubject& make_subject,
+                            unsigned seconds, int descriptor) {
     // The default action of SIGALRM ends the process, and the parent sees by which signal it died.
     std::signal(SIGALRM, SIG_DFL);
     ::alarm(seconds);
     const auto subject = make_subject();
-    const properties::Verdict verdict = law.function(one, *subject);
-    const bool failed = verdict.kind == properties::VerdictKind::fails;
+    const Verdict verdict = verdict_of(law, one, *subject);
+    const bool failed = verdict.kind == VerdictKind::fails;
     write_all(descriptor, verdict.place + '\n' + verdict.text());
     ::_exit(failed ? kFails : kHolds);
 }
@@ -76,7 +76,7 @@ bool Ending::alike(const Ending& other) const {
 }
 
 std::optional<Ending> judge_apart(const cases::Case& one, const MakeSubject& make_subject, unsigned seconds) {
-    const properties::Law* law = properties::find_law(one.law);
+    const Law* law = find_law(one.law);
     int ends[2];
     if (law == nullptr || ::pipe(ends) != 0) {
         return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& mak
     best.one.comments.clear();
     for (bool simpler = true; simpler;) {
         simpler = false;
-        for (const cases::Case& candidate : properties::shrink(best.one)) {
+        for (const cases::Case& candidate : shrink(best.one)) {
             if (std::chrono::steady_clock::now() >= end) {
                 break;
             }
@@ -142,4 +142,4 @@ std::optional<Minimised> minimise(const cases::Case& one, const MakeSubject& mak
     return best;
 }
 
-}  // namespace attest::fuzzing
+}  // namespace attest::properties
