@@ -8,7 +8,7 @@ namespace attest::properties {
 
 namespace {
 
-constexpr std::uint64_t kHuge = std::uint64_t{1} << 62;
+constexpr std::uint64_t kHuge = std::uint64_t{1} << 63;
 
 // A change of a geometry, and the refusal that it must cause.
 struct Change {
