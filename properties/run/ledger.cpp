@@ -45,10 +45,32 @@ std::string text_of(const Shape& shape) {
                        shape.rope.width, shape.rope.base, shape.rope.first, shape.rows);
 }
 
+// What is computed in and, for float, what keys and values are rounded to.
+struct Precision {
+    cases::ElementType type;
+    cases::KvStorage storage;
+};
+
+constexpr std::array kPrecisions = {
+    Precision{cases::ElementType::float32, cases::KvStorage::computing},
+    Precision{cases::ElementType::float64, cases::KvStorage::computing},
+    Precision{cases::ElementType::float32, cases::KvStorage::bf16},
+    Precision{cases::ElementType::float32, cases::KvStorage::f16},
+};
+
+std::string text_of(const Precision& precision) {
+    const std::string type(cases::to_text(precision.type));
+    return precision.storage == cases::KvStorage::computing
+               ? type
+               : fmt::format("{} stored as {}", type, cases::to_text(precision.storage));
+}
+
 // Half of the rows at once, then one by one, then what is left at once.
-cases::Case case_of(const Shape& shape, cases::Filling filling, cases::ElementType type, std::uint64_t seed) {
+cases::Case case_of(const Shape& shape, cases::Filling filling, const Precision& precision,
+                    std::uint64_t seed) {
     cases::Case one;
-    one.type = type;
+    one.type = precision.type;
+    one.storage = precision.storage;
     one.batch = shape.batch;
     one.width = shape.width;
     one.heads = shape.heads;
@@ -129,12 +151,13 @@ int print_ledger(const SubjectMaker& make) {
     for (const Shape& shape : kShapes) {
         for (const cases::Filling filling : cases::all_fillings()) {
             ++seed;
-            for (const auto type : {cases::ElementType::float32, cases::ElementType::float64}) {
+            for (const Precision& precision : kPrecisions) {
                 Hash hash;
-                const bool played = play_into(hash, case_of(shape, filling, type, seed), *subject, answers);
+                const bool played =
+                    play_into(hash, case_of(shape, filling, precision, seed), *subject, answers);
                 good = good && played;
                 fmt::print("{} {} {} {:016x}{}\n", text_of(shape), cases::to_text(filling),
-                           cases::to_text(type), hash.value(), played ? "" : " NOT PLAYED");
+                           text_of(precision), hash.value(), played ? "" : " NOT PLAYED");
             }
         }
     }
