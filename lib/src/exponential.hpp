@@ -3,25 +3,33 @@
 // lane the bits of one.
 //
 // Domain: every x; made for x ≤ 0. −∞ gives +0, +∞ gives +∞, NaN gives a NaN of unspecified bits, ±0 gives 1.
-// Error bound: kExponentialUlps = 0.54 ulp where exp(x) is normal; measured 0.5201 (every float) and 0.5184
-// (double). Where it is subnormal the result is rounded once more, to within half the least subnormal in
-// addition. Monotone over all floats (tested one by one).
+// Error bound: kExponentialUlps = 0.97 ulp where exp(x) is normal; measured 0.8763 (every float up to 0)
+// and 0.844 (double). Where it is subnormal the result is rounded once more, to within half the least
+// subnormal in addition. Monotone over all floats (tested one by one).
 //
 // Method. n = x · log2 e rounded to an integer by adding 1.5 · 2^(p−1), p the digits of T. Reduction after
-// Cody and Waite with ln 2 = hi + lo, hi so short that n · hi and x − n · hi are exact (n ≠ 0 needs
+// Cody and Waite with ln 2 = hi + lo, hi so short that n · hi and h = x − n · hi are exact (n ≠ 0 needs
 // |x| > 0.34, so that x, n · hi and their difference, below 0.35, are multiples of ulp(0.34) or of hi's last
-// digit). The rest is kept as r + l, r = RN(x − n · hi − n · lo). With |r| ≤ ln2/2 + 2^−16,
-//     exp(r + l) = 1 + r + r²/2 + r³/2 · P(r) + l · (1 + r + r²/2),
-// in which 1 + r, the product r · r/2 and the sum with it are carried exactly (Fast2Sum, Dekker 1971; the
-// product's rest by fma), so that only the last sum rounds at the result's own size: half an ulp. In ulps,
-// where they are largest (r near −ln2/2, a result near 0.71), the rest is: r³/2 · P(r) ≤ 0.0063 with three
-// roundings and Horner's last, 3.1 · 0.0063; the sum of the small terms, below 2^−7, 2^−8; l · r³/6, 0.002;
-// P's approximation error, 0.006 (float). Together below 0.534. Then 2^n is applied as two exact powers of
-// two: the first product is exact, the second rounds once if the result is subnormal or overflows.
+// digit). With l = RN(−n · lo), r = RN(h + l) and |r| ≤ ln2/2 + 2^−16,
+//     exp(h + l) = 1 + (h + (l + r² · q(r))),  q(r) ≈ (exp(r) − 1 − r) / r²,
+// summed from within, so that what has rounded before is small beside the result when the last sum rounds.
+// Errors in ulps of the result, where they are largest (−0.347 < r ≤ −0.25, a result in [0.7, 0.78), ulp u):
+//     the last sum                                            1/2
+//     h + t, below 1/2                                        1/4
+//     t = l + r² · q, below 1/16                              1/32
+//     r², below 1/8, times q(r) < 0.46                        0.029
+//     q, below 1/2, times r² < 0.1202, and what q is made of  0.036
+//     r, below 1/2, times |exp(r) − 1| < 0.293                0.074
+//     q's approximation error, 2^−28.2 · 0.78 / u (float)     0.042
+//     l, below 2^−12, and the digits that lo lacks            0.001
+// Together below 0.964. Where r > 0 an ulp is 2u and the sum h + t is below 1/2 as before, which halves the
+// second term and what stands for r, to 0.80 in all; where |r| ≤ 1/4, h + t is below 1/4 for r < 0 as well.
+// Then 2^n is applied with one rounding, if the result is subnormal or overflows: by two exact powers of two,
+// whose first product is exact, or by an instruction that does just that.
 //
-// P: minimax in the relative error of exp, |r| ≤ ln2/2 + 2^−16 (2^−40 for double), by Remez's algorithm at
-// 300 bits, the coefficients then rounded to T. Relative error so rounded: 2^−30.8 (float, degree 4), 2^−60.3
-// (double, degree 9).
+// q: minimax in the relative error of exp, |r| ≤ ln2/2 + 2^−16 (2^−40 for double), by Remez's algorithm at
+// 300 bits; each coefficient is rounded to T and those after it fitted anew. Relative error so rounded:
+// 2^−28.2 (float, degree 4), 2^−57.8 (double, degree 9).
 #pragma once
 
 #include <bit>
@@ -32,11 +40,11 @@
 namespace attest::detail {
 
 /// The proved bound on the error of a normal result, in its ulps.
-inline constexpr double kExponentialUlps = 0.54;
-/// The same relative to the exact value, in units of u = 2^−p, which are half an ulp of 1: where an error is
-/// above half an ulp the result is not near a power of two. At r ≥ 0, where ulps are 2u, it is u·(1 + 2δ)/(1
-/// + r) with δ below 1.1 r³ + 2^−20, at r < 0 below u · 0.534/0.707. Measured: 1.00000.
-inline constexpr double kExponentialRelativeUnits = 1.0001;
+inline constexpr double kExponentialUlps = 0.97;
+/// The same relative to the exact value, in units of u = 2^−p, which are half an ulp of 1. At r < 0 it is u ·
+/// 0.97/0.707; at r ≥ 0, where ulps are 2u, at most 2u · 0.80/1.25 while h + t ≥ 1/4, and less below.
+/// Measured: 1.2224 (every float up to 0).
+inline constexpr double kExponentialRelativeUnits = 1.38;
 
 template <class T>
 struct ExponentialConstants;
@@ -52,8 +60,8 @@ struct ExponentialConstants<float> {
     static constexpr float kRoundToInteger = 0x1.8p+23F;
     static constexpr float kLn2High = 0x1.62e4p-1F;  // 16 digits; |n| ≤ 152 has 8
     static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
-    static constexpr float kPolynomial[] = {0x1.55553cp-2F, 0x1.5554f2p-4F, 0x1.1136aap-6F, 0x1.6d4088p-9F,
-                                            0x1.6c30d6p-12F};
+    static constexpr float kPolynomial[] = {0x1.fffffcp-2F, 0x1.55548cp-3F, 0x1.555858p-5F, 0x1.123de0p-7F,
+                                            0x1.6ac73ap-10F};
 };
 
 template <>
@@ -68,9 +76,9 @@ struct ExponentialConstants<double> {
     static constexpr double kLn2High = 0x1.62e42fefa38p-1;  // 42 digits; |n| ≤ 1077 has 11
     static constexpr double kLn2Low = 0x1.ef35793c7673p-45;
     static constexpr double kPolynomial[] = {
-        0x1.555555555555dp-2,  0x1.555555555556fp-4,  0x1.111111110e33fp-6,  0x1.6c16c16c07eebp-9,
-        0x1.a01a01b6f11f8p-12, 0x1.a01a01fc723f0p-15, 0x1.71dde7ba6bdd6p-18, 0x1.27e40c0cb916cp-21,
-        0x1.af7a28b308152p-25, 0x1.20d149c8523bbp-28};
+        0x1.000000000000ap-1,  0x1.5555555555503p-3,  0x1.5555555550605p-5,  0x1.1111111124d26p-7,
+        0x1.6c16c184b5d56p-10, 0x1.a01a013d6462ep-13, 0x1.a019988addac7p-16, 0x1.71def396b01fep-19,
+        0x1.28aeddbdc8b1cp-22, 0x1.add97c26ce2e0p-26};
 };
 
 /// select is `chosen` if `condition`, else `other`, without a branch.
@@ -94,24 +102,16 @@ template <class T>
 
     const T shifted = std::fma(x, C::kInverseLn2, C::kRoundToInteger);
     const T n = shifted - C::kRoundToInteger;
-    const T reduced_high = std::fma(n, -C::kLn2High, x);
-    const T r = std::fma(n, -C::kLn2Low, reduced_high);
-    const T l = std::fma(n, -C::kLn2Low, reduced_high - r);
+    const T high = std::fma(n, -C::kLn2High, x);
+    const T low = n * -C::kLn2Low;
+    const T r = high + low;
 
     constexpr std::size_t degree = sizeof(C::kPolynomial) / sizeof(T) - 1;
-    T p = C::kPolynomial[degree];
+    T q = C::kPolynomial[degree];
     for (std::size_t k = degree; k-- > 0;) {
-        p = std::fma(p, r, C::kPolynomial[k]);
+        q = std::fma(q, r, C::kPolynomial[k]);
     }
-    const T half = r * T(0.5);
-    const T square = r * half;
-    const T square_rest = std::fma(r, half, -square);
-    const T sum1 = T(1) + r;
-    const T rest1 = r - (sum1 - T(1));
-    const T sum2 = sum1 + square;
-    const T rest2 = square - (sum2 - sum1);
-    const T rest = std::fma(r * square, p, std::fma(l, sum2, (rest1 + rest2) + square_rest));
-    const T y = sum2 + rest;
+    const T y = T(1) + (high + std::fma(r * r, q, low));
 
     // 2^n as 2^a · 2^b with a + b = n, both exponents in the normal range; with both biases inside, all
     // numbers are positive and a logical shift halves.

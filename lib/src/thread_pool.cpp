@@ -88,7 +88,9 @@ struct ThreadPool::State {
     }
 
     void serve(std::size_t worker) noexcept {
-        std::uint32_t done = gate.load(std::memory_order_relaxed) >> kJobShift;
+        // No job has been there before: threads are started by make, and the first job may be open, or gone,
+        // when the system gets to them.
+        std::uint32_t done = 0;
         for (int spins = 0;;) {
             std::uint32_t now = gate.load(std::memory_order_acquire);
             if (now >> kJobShift == done || (now & kClosed) != 0) {

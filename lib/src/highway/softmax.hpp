@@ -90,8 +90,6 @@ template <class T, bool NotPositive = false>
 HWY_INLINE Vec<T> exponential(Vec<T> x) {
     using C = ExponentialConstants<T>;
     const Tag<T> d;
-    const hn::RebindToUnsigned<Tag<T>> bits;
-    using Bits = typename C::Bits;
     const auto set = [&](T value) HWY_ATTR { return hn::Set(d, value); };
     // Of a number and a NaN, x86 takes the second; others keep a NaN anyhow.
     x = hn::Max(set(C::kLowest), x);
@@ -100,33 +98,34 @@ HWY_INLINE Vec<T> exponential(Vec<T> x) {
     const Vec<T> magic = set(C::kRoundToInteger);
     const Vec<T> shifted = hn::MulAdd(x, set(C::kInverseLn2), magic);
     const Vec<T> n = hn::Sub(shifted, magic);
-    const Vec<T> low = set(-C::kLn2Low);
-    const Vec<T> reduced_high = hn::MulAdd(n, set(-C::kLn2High), x);
-    const Vec<T> r = hn::MulAdd(n, low, reduced_high);
-    const Vec<T> l = hn::MulAdd(n, low, hn::Sub(reduced_high, r));
+    const Vec<T> high = hn::MulAdd(n, set(-C::kLn2High), x);
+    const Vec<T> low = hn::Mul(n, set(-C::kLn2Low));
+    const Vec<T> r = hn::Add(high, low);
 
     constexpr std::size_t degree = sizeof(C::kPolynomial) / sizeof(T) - 1;
-    Vec<T> p = set(C::kPolynomial[degree]);
+    Vec<T> q = set(C::kPolynomial[degree]);
 #pragma GCC unroll 16
     for (std::size_t k = 1; k <= degree; ++k)
-        p = hn::MulAdd(p, r, set(C::kPolynomial[degree - k]));
-    const Vec<T> one = set(T(1));
-    const Vec<T> half = hn::Mul(r, set(T(0.5)));
-    const Vec<T> square = hn::Mul(r, half);
-    const Vec<T> square_rest = hn::MulAdd(r, half, hn::Neg(square));
-    const Vec<T> sum1 = hn::Add(one, r);
-    const Vec<T> rest1 = hn::Sub(r, hn::Sub(sum1, one));
-    const Vec<T> sum2 = hn::Add(sum1, square);
-    const Vec<T> rest2 = hn::Sub(square, hn::Sub(sum2, sum1));
-    const Vec<T> small = hn::MulAdd(l, sum2, hn::Add(hn::Add(rest1, rest2), square_rest));
-    const Vec<T> y = hn::Add(sum2, hn::MulAdd(hn::Mul(r, square), p, small));
+        q = hn::MulAdd(q, r, set(C::kPolynomial[degree - k]));
+    const Vec<T> y = hn::Add(set(T(1)), hn::Add(high, hn::MulAdd(hn::Mul(r, r), q, low)));
 
+#if HWY_TARGET <= HWY_AVX3
+    // y · 2^n, rounded once if it is subnormal, as the two products are.
+    if constexpr (sizeof(T) == sizeof(float)) {
+        return Vec<T>{_mm512_scalef_ps(y.raw, n.raw)};
+    } else {
+        return Vec<T>{_mm512_scalef_pd(y.raw, n.raw)};
+    }
+#else
+    const hn::RebindToUnsigned<Tag<T>> bits;
+    using Bits = typename C::Bits;
     const auto biased = hn::Add(hn::Sub(hn::BitCast(bits, shifted), hn::BitCast(bits, magic)),
                                 hn::Set(bits, Bits{2 * C::kExponentBias}));
     const auto first = hn::ShiftRight<1>(biased);
     const auto second = hn::Sub(biased, first);
     const Vec<T> scaled = hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<C::kFractionBits>(first)));
     return hn::Mul(scaled, hn::BitCast(d, hn::ShiftLeft<C::kFractionBits>(second)));
+#endif
 }
 
 template <class T>

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <attest/attest.hpp>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #if defined(__GLIBC__)
@@ -76,6 +78,27 @@ TEST(ThreadPool, ManyShortJobsAndLongPauses) {
         }
     }
     EXPECT_EQ(total, 3000U * 10U);
+}
+
+// Threads that the system has not started yet when a pool's first job opens still come to it: every piece
+// waits for all others, as no one thread could do them.
+TEST(ThreadPool, TheFirstJobIsForThreadsThatComeLate) {
+    for (int made = 0; made < 60; ++made) {
+        const std::size_t workers = kWorkers[1 + made % 3];
+        auto pool = *ThreadPool::make(workers);
+        std::atomic<std::size_t> arrived = 0;
+        std::atomic<bool> late = false;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        auto body = [&](std::size_t, std::size_t) {
+            ++arrived;
+            while (arrived < workers && !late) {
+                if (std::chrono::steady_clock::now() > deadline) late = true;
+                std::this_thread::yield();
+            }
+        };
+        run_pieces(pool, workers, body);
+        ASSERT_FALSE(late) << "pool " << made << " of " << workers;
+    }
 }
 
 TEST(ThreadPool, MovesAndGoesAway) {
