@@ -42,9 +42,7 @@ int shrink(const std::string& path) {
     return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     std::string offender;
     if (!attest::cases::environment_is_known(offender)) {
         std::cerr << "replay: unknown environment variable " << offender << '\n';
@@ -72,4 +70,14 @@ int main(int argc, char** argv) {
     std::cout << counts.right << " right, " << counts.wrong << " wrong, " << counts.vacuous << " vacuous, "
               << counts.unreadable << " unreadable\n";
     return counts.exit_code();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int result = run(argc, argv);
+    // A verdict that nobody could read is none.
+    if (std::cout.flush()) return result;
+    std::cerr << "replay: standard output can't be written: the verdict is lost\n";
+    return 2;
 }

@@ -66,13 +66,6 @@ Result<TensorView<T>> TensorView<T>::over(std::span<T> storage, const Shape& sha
 }
 
 template <class T>
-TensorView<T>::operator TensorView<const T>() const
-    requires(!std::is_const_v<T>)
-{
-    return TensorView<const T>(data_, shape_, strides_);
-}
-
-template <class T>
 bool TensorView<T>::is_dense() const {
     const Strides dense = row_major(shape_);
     for (std::size_t axis = 0; axis < shape_.rank(); ++axis) {

@@ -166,7 +166,8 @@ class Historian {
         options.rows = {.first = rows - 1, .count = 1};
         options.keys = options.values = false;
         if (const auto judgement = judged(scene_.checks, problem, options)) {
-            inside(scene_.checks, [&] { return place() + ": y"; }, judgement->y, track.answers.back());
+            const auto answer = [&] { return place() + ": y"; };
+            inside(scene_.checks, answer, judgement->y, track.answers.back());
         }
     }
 

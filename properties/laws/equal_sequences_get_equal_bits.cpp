@@ -54,8 +54,10 @@ void run_copies(Scene& scene, std::uint64_t rows, std::uint64_t batch, std::uint
         t += count;
     }
     const auto place = [&] { return fmt::format("{} copies in chunks of {}", batch, chunk); };
-    all_equal(checks, [&] { return place() + ": keys"; }, cache->live_keys(), batch);
-    all_equal(checks, [&] { return place() + ": values"; }, cache->live_values(), batch);
+    const auto keys = [&] { return place() + ": keys"; };
+    const auto values = [&] { return place() + ": values"; };
+    all_equal(checks, keys, cache->live_keys(), batch);
+    all_equal(checks, values, cache->live_values(), batch);
 }
 
 }  // namespace

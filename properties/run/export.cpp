@@ -121,6 +121,17 @@ void decode(Core& core, Source& source) {
     }
 }
 
+// The last columns of every sequence are hidden, and hold what no answer may depend on.
+void hide_columns(Core& core, Source& source, std::uint64_t count, double poison) {
+    core.keys += count;
+    decode(core, source);
+    for (std::int64_t& length : core.lengths) {
+        length = std::min(length, static_cast<std::int64_t>(core.keys - count));
+    }
+    core.fill(source);
+    core.poison = poison;
+}
+
 constexpr std::uint64_t kEdges[] = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
 
 constexpr std::array<Family, 20> kFamilies = {{
@@ -197,34 +208,14 @@ constexpr std::array<Family, 20> kFamilies = {{
      }},
     {"quiet_nan_in_hidden_columns",
      [](Core& core, Source& source) {
-         core.keys += 3;
-         decode(core, source);
-         for (std::int64_t& length : core.lengths) {
-             length = std::min<std::int64_t>(length, static_cast<std::int64_t>(core.keys) - 3);
-         }
-         core.fill(source);
-         core.poison = std::bit_cast<double>(std::uint64_t{0x7ff8dead00000000});
+         hide_columns(core, source, 3, std::bit_cast<double>(std::uint64_t{0x7ff8dead00000000}));
      }},
     {"infinity_in_hidden_columns",
      [](Core& core, Source& source) {
-         core.keys += 3;
-         decode(core, source);
-         for (std::int64_t& length : core.lengths) {
-             length = std::min<std::int64_t>(length, static_cast<std::int64_t>(core.keys) - 3);
-         }
-         core.fill(source);
-         core.poison = std::numeric_limits<double>::infinity();
+         hide_columns(core, source, 3, std::numeric_limits<double>::infinity());
      }},
     {"huge_numbers_in_hidden_columns",
-     [](Core& core, Source& source) {
-         core.keys += 2;
-         decode(core, source);
-         for (std::int64_t& length : core.lengths) {
-             length = std::min<std::int64_t>(length, static_cast<std::int64_t>(core.keys) - 2);
-         }
-         core.fill(source);
-         core.poison = core.narrow ? 0x1.8p+127 : 1e300;
-     }},
+     [](Core& core, Source& source) { hide_columns(core, source, 2, core.narrow ? 0x1.8p+127 : 1e300); }},
     {"keys_at_a_block_edge",
      [](Core& core, Source& source) {
          core.rows = source.below(2) == 0 ? 1 : 2;

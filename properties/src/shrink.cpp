@@ -27,7 +27,7 @@ class Candidates {
 
     // A count towards `least`: at once, half-way, one less.
     template <class Member>
-    void lower(Member member, std::uint64_t least) {
+    void lower_to(std::uint64_t least, Member member) {
         const std::uint64_t now = member(one_);
         if (now <= least) return;
         std::vector<std::uint64_t> values = {least, least + (now - least) / 2, now - 1};
@@ -61,8 +61,9 @@ void fewer_steps(const Case& one, Candidates& candidates) {
 void plainer_steps(const Case& one, Candidates& candidates) {
     for (std::size_t i = 0; i < one.steps.size(); ++i) {
         const cases::Step& step = one.steps[i];
-        candidates.lower([i](auto& some) -> auto& { return some.steps[i].count; },
-                         step.verb == cases::Verb::prefill || step.verb == cases::Verb::fail ? 1 : 0);
+        const bool counts_from_one = step.verb == cases::Verb::prefill || step.verb == cases::Verb::fail;
+        candidates.lower_to(counts_from_one ? 1 : 0,
+                            [i](auto& some) -> decltype(auto) { return (some.steps[i].count); });
         if (step.verb == cases::Verb::prefill && step.count == 1) {
             candidates.add([i](Case& simpler) {
                 simpler.steps[i].verb = cases::Verb::append;
@@ -85,10 +86,10 @@ void smaller_geometry(const Case& one, Candidates& candidates) {
             simpler.kv_heads = 1;
         }
     });
-    candidates.lower([](auto& some) -> auto& { return some.batch; }, 1);
-    candidates.lower([](auto& some) -> auto& { return some.heads; }, 1);
-    candidates.lower([](auto& some) -> auto& { return some.kv_heads; }, 1);
-    candidates.lower([](auto& some) -> auto& { return some.width; }, 1);
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.batch); });
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.heads); });
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.kv_heads); });
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.width); });
     // A head no wider than its rope takes the rope along.
     for (const std::uint64_t width : {std::uint64_t{1}, std::uint64_t{2}, one.head_width / 2}) {
         if (width == 0 || width >= one.head_width) continue;
@@ -97,8 +98,8 @@ void smaller_geometry(const Case& one, Candidates& candidates) {
             simpler.rope.width = std::min(simpler.rope.width, width / 2 * 2);
         });
     }
-    candidates.lower([](auto& some) -> auto& { return some.head_width; }, 1);
-    candidates.lower([](auto& some) -> auto& { return some.rope.width; }, 0);
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.head_width); });
+    candidates.lower_to(0, [](auto& some) -> decltype(auto) { return (some.rope.width); });
     if (one.rope.width > 2) candidates.add([](Case& simpler) { simpler.rope.width -= 2; });
     // Positions follow what has to fit.
     const auto fit = [](Case& simpler) {
@@ -122,7 +123,7 @@ void smaller_geometry(const Case& one, Candidates& candidates) {
         });
     }
     candidates.add(fit);
-    candidates.lower([](auto& some) -> auto& { return some.rope.positions; }, 1);
+    candidates.lower_to(1, [](auto& some) -> decltype(auto) { return (some.rope.positions); });
     candidates.add([](Case& simpler) { simpler.rope.pairs = cases::Pairs::interleaved; });
     candidates.add([](Case& simpler) { simpler.rope.base = 10000.0; });
     candidates.add([](Case& simpler) { simpler.storage = cases::KvStorage::computing; });
@@ -150,7 +151,7 @@ void plainer_values(const Case& one, Candidates& candidates) {
         if (one.values.filling == filling) break;
         candidates.add([filling](Case& simpler) { simpler.values.filling = filling; });
     }
-    candidates.lower([](auto& some) -> auto& { return some.values.seed; }, 0);
+    candidates.lower_to(0, [](auto& some) -> decltype(auto) { return (some.values.seed); });
     candidates.add([](Case& simpler) { simpler.comments.clear(); });
 }
 

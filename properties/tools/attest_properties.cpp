@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -196,9 +197,7 @@ std::optional<std::uint64_t> seed_of_environment(std::uint64_t if_absent) {
     return seed;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     Arguments arguments;
     arguments.run.findings = ATTEST_FINDINGS;
     std::uint64_t cases = 0;
@@ -328,4 +327,13 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         return complain(error.what());
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int result = run(argc, argv);
+    // A verdict that nobody could read is none.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return result;
+    return complain("standard output can't be written: the verdict is lost");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -17,6 +18,10 @@ using Strides = std::array<std::ptrdiff_t, kMaxRank>;
 
 /// row_major returns the strides of a dense tensor whose last axis is adjacent.
 [[nodiscard]] Strides row_major(const Shape& shape);
+
+/// U is what the elements of a view of const T are, when they may be changed.
+template <class U, class T>
+concept ChangeableAs = std::is_const_v<T> && std::same_as<U, std::remove_const_t<T>>;
 
 /// TensorView is a pointer, a shape and strides; it owns nothing and is cheap to copy. T may be const. Every
 /// way to make one is checked against the storage it looks at, so a view can only name elements that exist.
@@ -35,8 +40,9 @@ class TensorView {
     [[nodiscard]] static Result<TensorView> over(std::span<T> storage, const Shape& shape,
                                                  const Strides& strides, std::size_t offset = 0);
 
-    operator TensorView<const T>() const
-        requires(!std::is_const_v<T>);
+    /// What may be changed may be looked at.
+    template <ChangeableAs<T> U>
+    TensorView(const TensorView<U>& view) : data_(view.data_), shape_(view.shape_), strides_(view.strides_) {}
 
     [[nodiscard]] const Shape& shape() const { return shape_; }
     [[nodiscard]] const Strides& strides() const { return strides_; }

@@ -4,24 +4,13 @@
 #include "bank/scene.hpp"
 #include "oracle/vectors.hpp"
 #include "oracle/visibility.hpp"
+#include "product_of.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 namespace attest::reference {
-
-template <class N>
-N product_of(const N* a, const N* b, std::size_t count) {
-    N sums[4] = {0, 0, 0, 0};
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane)
-            sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < count; ++i)
-        sums[0] += a[i] * b[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
 
 // Operated is attention's own part of a scene.
 template <class N>

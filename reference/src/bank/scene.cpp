@@ -5,6 +5,7 @@
 #include "judge/core_operands.hpp"
 #include "judge/inputs.hpp"
 #include "oracle/oracle.hpp"
+#include "product_of.hpp"
 
 namespace attest::reference {
 namespace {

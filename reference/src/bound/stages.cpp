@@ -1,6 +1,7 @@
 #include "bound/stages.hpp"
 
 #include "bound/weaken.hpp"
+#include "product_of.hpp"
 
 namespace attest::reference {
 
@@ -68,14 +69,7 @@ Upper sum_up(const double* a, std::size_t count) {
 }
 
 Upper dot_up(const double* a, const double* b, std::size_t count) {
-    double sums[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane)
-            sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < count; ++i)
-        sums[0] += a[i] * b[i];
-    const double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    const double sum = product_of(a, b, count);
     // 0·∞ is NaN here: an unbounded factor leaves the sum unbounded.
     return std::isnan(sum) ? Upper::infinity() : inflated(sum, count);
 }

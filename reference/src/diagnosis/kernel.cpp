@@ -1,5 +1,7 @@
 #include "diagnosis/kernel.hpp"
 
+#include "product_of.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -185,7 +187,7 @@ double Kernel::score(const double* q, const double* k, double bias, bool hidden)
     const double cap = core_.softcap.value_or(0);
     const Capping capping = core_.softcap ? suspect_.capping : Capping::ignored;
     if (hidden) return capping == Capping::over_hidden ? -cap : 0;
-    const double dotted = dot(q, k, core_.width);
+    const double dotted = product_of(q, k, core_.width);
     switch (capping) {
         case Capping::ignored:
             return dotted * scale_ + bias;
@@ -314,7 +316,7 @@ bool Kernel::row_of_y(Tally& tally, std::size_t b, std::size_t i) const {
             for (std::size_t f = 0; f < merged.size(); ++f)
                 y += layer_->wo[f * layer_->width + o] * merged[f];
         } else {
-            y = dot(layer_->wo.data() + o * merged.size(), merged.data(), merged.size());
+            y = product_of(layer_->wo.data() + o * merged.size(), merged.data(), merged.size());
         }
         if (!tally.add((b * rows + i) * layer_->width + o, suspect_.factor * y)) return false;
     }

@@ -1,5 +1,7 @@
 #include "diagnosis/operands.hpp"
 
+#include "product_of.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -99,7 +101,7 @@ const std::vector<double>& project(const Layer& layer, std::span<const double> w
     for (std::size_t row = 0; row < layer.batch * layer.length; ++row)
         for (std::size_t i = 0; i < features; ++i)
             result.push_back(
-                dot(weight.data() + i * layer.width, layer.x.data() + row * layer.width, layer.width));
+                product_of(weight.data() + i * layer.width, layer.x.data() + row * layer.width, layer.width));
     return result;
 }
 
@@ -129,17 +131,6 @@ void flatten(Block& block) {
             for (std::size_t h = 0; h < block.heads; ++h)
                 out = std::copy_n(told.at(b, h, r), block.width, out);
     }
-}
-
-double dot(const double* a, const double* b, std::size_t count) {
-    double sums[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane)
-            sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < count; ++i)
-        sums[0] += a[i] * b[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 namespace {

@@ -46,7 +46,4 @@ struct Operands {
 // flatten lays [batch, rows, heads · width] where [batch, heads, rows, width] is read: nothing is transposed.
 void flatten(Block& block);
 
-// dot gives Σ a·b in four lanes.
-[[nodiscard]] double dot(const double* a, const double* b, std::size_t count);
-
 }  // namespace attest::reference::diagnosis
