@@ -6,6 +6,7 @@
 #include "dots.hpp"
 #include "mix.hpp"
 #include "products.hpp"
+#include "projection.hpp"
 #include "softmax.hpp"
 
 #include "../kernels.hpp"
@@ -23,9 +24,7 @@ struct HighwayKernels {
 
     static void project(T* y, const T* weights, std::size_t stride, std::size_t rows, const T* x,
                         std::size_t width) {
-        // Several rows side by side: a long row's sum is one chain of additions, too slow to keep up alone.
-        constexpr std::size_t together = kParts<T> == 1 ? 8 : 4;
-        tile_rows<T, 1, together, 0>(y, rows, weights, stride, rows, x, 0, width, T(1));
+        project_vector(y, weights, stride, rows, x, width);
     }
 
     // Rows of x that stay in the second cache while the weights go by, and rows of weights that stay in the

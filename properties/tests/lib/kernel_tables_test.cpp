@@ -325,6 +325,26 @@ TYPED_TEST(KernelTables, ExponentialsAgreeOverTheWholeRange) {
     });
 }
 
+// Long rows are taken at several places at once, as many as fill whole tiles; what is left comes after.
+TYPED_TEST(KernelTables, ProjectionsByLongRowsAgree) {
+    using T = TypeParam;
+    constexpr std::size_t long_widths[] = {257, 264, 512, 513, 530, 1000, 1024};
+    for (const std::size_t width : long_widths) {
+        for (const std::size_t rows : kRows) {
+            const std::size_t stride = width + rows % 3;
+            const Row<T> weights = draw<T>(rows == 0 ? 0 : (rows - 1) * stride + width, width * 1000 + rows);
+            const Row<T> x = draw<T>(width, width + rows);
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got(rows + 2, T(7));
+                Row<T> want(rows + 2, T(7));
+                table.project(got.data(), weights.data(), stride, rows, x.data(), width);
+                portable.project(want.data(), weights.data(), stride, rows, x.data(), width);
+                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows";
+            });
+        }
+    }
+}
+
 // An instruction that scales by a power of two rounds a subnormal result once, as the product by a second
 // power does: for floats, at each of them.
 TYPED_TEST(KernelTables, ExponentialsAgreeWhereTheirResultsEnd) {
