@@ -49,8 +49,7 @@ bool same_run(Checks& checks, Text place, const Run& got, const Run& want);
 inline bool is_narrow(const cases::Case& one) {
     return one.storage != cases::KvStorage::computing;
 }
-inline constexpr const char* kUnrounded =
-    "this law is about layers that store keys and values as computed";
+inline constexpr const char* kUnrounded = "this law is about layers that store keys and values as computed";
 
 // Numbers as they are stored: to nearest, ties to even, by the definition of the formats and no bit of
 // theirs.
