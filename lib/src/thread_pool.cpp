@@ -1,6 +1,7 @@
 // The one source built with exceptions: std::thread has no other way to say that there is no thread.
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -41,6 +42,13 @@ constexpr std::uint32_t kClosed = 0x10000U;
 constexpr unsigned kJobShift = 17;
 constexpr std::size_t kMaxWorkers = kInside;
 
+// The pieces, all neighbours, that one worker begins with; whoever is done with his own goes on with others'.
+// So a worker meets the same heads from step to step, whose keys and values its core's own cache may hold.
+struct alignas(64) Share {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+};
+
 }  // namespace
 
 Executor& serial_executor() noexcept {
@@ -51,26 +59,35 @@ struct ThreadPool::State {
     Memory& memory;
     std::thread* threads = nullptr;
     std::size_t started = 0;
+    Share* shares = nullptr;  // one a worker
 
     alignas(64) std::atomic<std::uint32_t> gate{kClosed};
     std::atomic<bool> stopping{false};
     // The job; written while nobody is inside.
     Task task = nullptr;
     void* context = nullptr;
-    std::size_t pieces = 0;
-    alignas(64) std::atomic<std::size_t> next{0};
 
     explicit State(Memory& from) : memory(from) {}
 
     void work(std::size_t worker) noexcept {
-        for (std::size_t piece = next.fetch_add(1, std::memory_order_relaxed); piece < pieces;
-             piece = next.fetch_add(1, std::memory_order_relaxed)) {
-            task(context, piece, worker);
+        const std::size_t workers = started + 1;
+        for (std::size_t turn = 0; turn < workers; ++turn) {
+            Share& share = shares[(worker + turn) % workers];
+            for (std::size_t piece = share.next.fetch_add(1, std::memory_order_relaxed); piece < share.end;
+                 piece = share.next.fetch_add(1, std::memory_order_relaxed)) {
+                task(context, piece, worker);
+            }
         }
     }
 
-    void open() noexcept {
-        next.store(0, std::memory_order_relaxed);
+    void open(std::size_t pieces) noexcept {
+        const std::size_t workers = started + 1;
+        std::size_t end = 0;
+        for (std::size_t worker = 0; worker < workers; ++worker) {
+            shares[worker].next.store(end, std::memory_order_relaxed);
+            end += pieces / workers + (worker < pieces % workers ? 1 : 0);
+            shares[worker].end = end;
+        }
         const std::uint32_t job = (gate.load(std::memory_order_relaxed) >> kJobShift) + 1;
         gate.store(job << kJobShift, std::memory_order_release);
         gate.notify_all();
@@ -131,6 +148,9 @@ struct ThreadPool::State {
         if (state->threads != nullptr) {
             memory.deallocate(state->threads, (workers - 1) * sizeof(std::thread), alignof(std::thread));
         }
+        if (state->shares != nullptr) {
+            memory.deallocate(state->shares, workers * sizeof(Share), alignof(Share));
+        }
         state->~State();
         memory.deallocate(state, sizeof(State), alignof(State));
     }
@@ -155,6 +175,13 @@ Result<ThreadPool> ThreadPool::make(std::size_t workers, Memory& memory) {
             State::destroy(state, workers);
             return std::unexpected(AllocationFailed{Stage::workspace, workers - 1, bytes});
         }
+        const std::size_t shares = workers * sizeof(Share);
+        state->shares = static_cast<Share*>(memory.allocate(shares, alignof(Share)));
+        if (state->shares == nullptr) {
+            State::destroy(state, workers);
+            return std::unexpected(AllocationFailed{Stage::workspace, workers, shares});
+        }
+        std::uninitialized_default_construct_n(state->shares, workers);
     }
     try {
         for (; state->started < workers - 1; ++state->started) {
@@ -195,8 +222,7 @@ void ThreadPool::run(std::size_t pieces, Task task, void* context) noexcept {
     }
     state_->task = task;
     state_->context = context;
-    state_->pieces = pieces;
-    state_->open();
+    state_->open(pieces);
     state_->work(0);
     state_->close();
 }

@@ -88,9 +88,12 @@ TEST(ThreadPool, TheFirstJobIsForThreadsThatComeLate) {
         auto pool = *ThreadPool::make(workers);
         std::atomic<std::size_t> arrived = 0;
         std::atomic<bool> late = false;
+        std::atomic<int> strangers = 0;
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        auto body = [&](std::size_t, std::size_t) {
+        auto body = [&](std::size_t piece, std::size_t worker) {
             ++arrived;
+            // Everyone begins with what is his from job to job.
+            if (piece != worker) ++strangers;
             while (arrived < workers && !late) {
                 if (std::chrono::steady_clock::now() > deadline) late = true;
                 std::this_thread::yield();
@@ -98,6 +101,29 @@ TEST(ThreadPool, TheFirstJobIsForThreadsThatComeLate) {
         };
         run_pieces(pool, workers, body);
         ASSERT_FALSE(late) << "pool " << made << " of " << workers;
+        ASSERT_EQ(strangers, 0) << "pool " << made << " of " << workers;
+    }
+}
+
+// The first piece waits for all others, and so whoever is done with his own does those of the worker who is
+// stuck in it.
+TEST(ThreadPool, NoPieceIsLeftToAWorkerWhoIsBusy) {
+    for (const std::size_t workers : {std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
+        auto pool = *ThreadPool::make(workers);
+        for (std::size_t pieces = workers; pieces < 60; pieces += 5) {
+            std::atomic<std::size_t> others = 0;
+            std::atomic<bool> late = false;
+            const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            auto body = [&](std::size_t piece, std::size_t) {
+                if (piece != 0) ++others;
+                while (piece == 0 && others < pieces - 1 && !late) {
+                    if (std::chrono::steady_clock::now() > deadline) late = true;
+                    std::this_thread::yield();
+                }
+            };
+            run_pieces(pool, pieces, body);
+            ASSERT_FALSE(late) << pieces << " pieces, " << workers << " workers";
+        }
     }
 }
 
@@ -120,7 +146,7 @@ TEST(ThreadPool, RefusesWhatItCannotDo) {
     EXPECT_EQ(refusal(ThreadPool::make(0)), "ZeroWorkers");
     EXPECT_EQ(refusal(ThreadPool::make(SIZE_MAX)), "ThreadsUnavailable");
     test::CountingMemory memory;
-    for (std::size_t failing = 1; failing <= 2; ++failing) {
+    for (std::size_t failing = 1; failing <= 3; ++failing) {
         memory.fail_at(failing);
         EXPECT_EQ(refusal(ThreadPool::make(2, memory)), "AllocationFailed");
     }
