@@ -3,6 +3,7 @@
 #include "attest/case/print.hpp"
 #include "attest/properties/subject.hpp"
 
+#include "../src/arena.hpp"
 #include "../src/box.hpp"
 #include "../src/gauge.hpp"
 #include "../src/inspect.hpp"
@@ -89,6 +90,19 @@ void die_with_parent() {
     std::abort();
 }
 
+// What libFuzzer is told of an input.
+int run(std::span<const std::uint8_t> input) {
+    const auto verdict = target().judge(input);
+    if (verdict && verdict->kind == VerdictKind::fails) {
+        report_failure(input, *verdict);
+    }
+    if (!verdict || (verdict->kind == VerdictKind::vacuous && !target().keeps_vacuous())) {
+        return -1;
+    }
+    fuzzing::record(verdict->counters);
+    return 0;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
@@ -124,25 +138,37 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
     const std::span input(data, bytes);
     box().begin(input);
-    const auto verdict = target().judge(input);
-    if (verdict && verdict->kind == VerdictKind::fails) {
-        report_failure(input, *verdict);
+#ifdef ATTEST_FUZZ_ARENA
+    const std::uint64_t blocks_before = fuzzing::blocks_in_use();
+    int result = 0;
+    {
+        const fuzzing::InArena here;
+        result = run(input);
     }
+    if (fuzzing::blocks_in_use() > blocks_before) {
+        // What it leaves behind may be a leak, and those are looked for on the heap.
+        result = run(input);
+    }
+#else
+    const int result = run(input);
+#endif
     box().end();
-    if (!verdict || (verdict->kind == VerdictKind::vacuous && !target().keeps_vacuous())) {
-        return -1;
-    }
-    fuzzing::record(verdict->counters);
-    return 0;
+    return result;
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t bytes, std::size_t bytes_max,
                                                unsigned seed) {
+#ifdef ATTEST_FUZZ_ARENA
+    const fuzzing::InArena here;
+#endif
     return target().mutate(data, bytes, bytes_max, seed, LLVMFuzzerMutate);
 }
 
 extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* left, std::size_t left_bytes,
                                                  const std::uint8_t* right, std::size_t right_bytes,
                                                  std::uint8_t* out, std::size_t bytes_max, unsigned seed) {
+#ifdef ATTEST_FUZZ_ARENA
+    const fuzzing::InArena here;
+#endif
     return target().cross({left, left_bytes}, {right, right_bytes}, out, bytes_max, seed);
 }
