@@ -31,13 +31,14 @@ extern "C" [[gnu::weak]] std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::s
 // What a campaign wants of AddressSanitizer unless ASAN_OPTIONS says otherwise. Freed memory is kept for as
 // long as a few inputs run, and new memory holds what it held: a larger quarantine, and filling all that is
 // allocated, cost more in missed caches than they find in runs of a millisecond, and numbers that were never
-// set differ from run to run. Nothing here is reached by way of another library's thread-local storage alone,
-// which MPFR asks for at every operation.
+// set differ from run to run. A block whose caller is not known is no leak to LeakSanitizer, so a few frames
+// are kept. Nothing here is reached by way of another library's thread-local storage alone, which MPFR asks
+// for at every operation.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
     return "allocator_may_return_null=1:quarantine_size_mb=1:thread_local_quarantine_size_kb=16:"
            "max_malloc_fill_size=0:"
-           "malloc_context_size=1:detect_stack_use_after_return=0:allocator_release_to_os_interval_ms=-1:"
+           "malloc_context_size=8:detect_stack_use_after_return=0:allocator_release_to_os_interval_ms=-1:"
            "intercept_tls_get_addr=0";
 }
 
