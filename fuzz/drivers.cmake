@@ -22,15 +22,24 @@ endif()
 # All that drivers share is compiled once; a driver of its own is one line that names its target.
 add_library(attest_driver OBJECT drivers/driver.cpp)
 attest_target(attest_driver)
+# Inline functions that several sources share are taken from the first that is linked.
+attest_hot_under_fuzzers(attest_driver OPTIMISED)
 target_link_libraries(attest_driver PUBLIC attest_fuzz_targets)
+if(TARGET attest_arena)
+    target_link_libraries(attest_driver PRIVATE attest_arena)
+endif()
 
 # attest_fuzzer(name [DICTIONARY file]): one driver, its dictionary beside it.
 function(attest_fuzzer name)
     cmake_parse_arguments(arg "" "DICTIONARY" "" ${ARGN})
     add_executable(fuzz_${name} drivers/name.cpp $<TARGET_OBJECTS:attest_driver>)
     attest_target(fuzz_${name})
+    attest_hot_under_fuzzers(fuzz_${name})
     target_compile_definitions(fuzz_${name} PRIVATE ATTEST_FUZZ_TARGET="${name}")
     target_link_libraries(fuzz_${name} PRIVATE attest_fuzz_targets ${CMAKE_DL_LIBS} ${fuzzing_engine})
+    if(TARGET attest_arena)
+        target_link_libraries(fuzz_${name} PRIVATE attest_arena)
+    endif()
     # A module with a planted bug is instrumented as well, and finds the engine's symbols here.
     set_target_properties(fuzz_${name} PROPERTIES ENABLE_EXPORTS ON)
     if(arg_DICTIONARY)

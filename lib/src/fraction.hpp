@@ -65,7 +65,9 @@ constexpr Fraction<N> negate(const Fraction<N>& x) {
 template <std::size_t N>
 constexpr Fraction<N> multiply(const Fraction<N>& x, const Fraction<N>& y) {
     std::uint32_t product[2 * N] = {};
-    for (std::size_t i = N; i-- > 0;) {
+    // The terms of a series have ever more leading zeros, which add nothing.
+    const std::size_t first = x.zero_limbs();
+    for (std::size_t i = N; i-- > first;) {
         std::uint64_t carry = 0;
         for (std::size_t j = N; j-- > 0;) {
             carry += std::uint64_t{x.limb[i]} * y.limb[j] + product[i + j + 1];
@@ -100,7 +102,7 @@ template <std::size_t N>
 constexpr Fraction<N> divide(const Fraction<N>& x, std::uint32_t divisor, std::uint32_t whole = 0) {
     Fraction<N> quotient;
     std::uint64_t remainder = whole;
-    for (std::size_t k = 0; k < N; ++k) {
+    for (std::size_t k = whole == 0 ? x.zero_limbs() : 0; k < N; ++k) {
         remainder = remainder << 32 | x.limb[k];
         quotient.limb[k] = static_cast<std::uint32_t>(remainder / divisor);
         remainder %= divisor;

@@ -74,15 +74,14 @@ BinaryLogarithm<N> binary_logarithm(double base) {
         fraction_bits =
             (fraction_bits << (53 - std::bit_width(fraction_bits))) & ((std::uint64_t{1} << 52) - 1);
     }
-    // m − 1 = fraction_bits · 2^−52. The quotient by long division, bit after bit, exact but for its end.
+    // m − 1 = fraction_bits · 2^−52. The quotient by long division, a byte at a time, exact but for its end.
     const std::uint64_t divisor = fraction_bits + (std::uint64_t{1} << 53);
     std::uint64_t remainder = fraction_bits;
     Fraction<N> s;
-    for (std::size_t bit = 0; bit < 32 * N; ++bit) {
-        remainder <<= 1;
-        const bool one = remainder >= divisor;
-        remainder -= one ? divisor : 0;
-        s.limb[bit / 32] = s.limb[bit / 32] << 1 | (one ? 1U : 0U);
+    for (std::size_t byte = 0; byte < 4 * N; ++byte) {
+        remainder <<= 8;
+        s.limb[byte / 4] = s.limb[byte / 4] << 8 | static_cast<std::uint32_t>(remainder / divisor);
+        remainder %= divisor;
     }
     const Fraction<N> square = multiply(s, s);
     Fraction<N> power = s;

@@ -47,37 +47,65 @@ void still_poisoned(Scene& scene, const Cache& cache, double poison, Text place)
                       rows_of(storage.values, lanes, cache.capacity(), d, cache.length(), dead), want);
 }
 
-void beside_a_clean_cache(Scene& scene, double poison, std::uint64_t rows) {
-    Checks& checks = scene.checks;
-    const std::unique_ptr<Cache> clean = scene.make_cache();
-    const std::unique_ptr<Cache> dirty = scene.make_cache();
-    for (std::uint64_t t = 0; t < rows && !checks.failed();) {
-        dirty->poison(poison);
-        // Every third call takes two rows at once, where there are two.
+// One call and what it did: to a cache whose dead slots nobody touched.
+struct Call {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    Answer answer;
+    Array keys;
+    Array values;
+};
+
+Answer call(Scene& scene, Cache& cache, std::uint64_t first, std::uint64_t count) {
+    const Array values = scene.x_rows(first, count);
+    const Input x = scene.input(values, count);
+    return count == 1 ? append(*scene.layer, cache, x) : prefill(*scene.layer, cache, x);
+}
+
+// All rows, up to the first that is refused. Every third call takes two at once, where there are two.
+std::vector<Call> calls_on(Scene& scene, Cache& clean, std::uint64_t rows) {
+    std::vector<Call> calls;
+    for (std::uint64_t t = 0; t < rows;) {
         const bool pair = t % 3 == 2 && t + 2 <= rows && scene.subject.can(Capability::prefill);
-        const std::uint64_t count = pair ? 2 : 1;
-        const Array values = scene.x_rows(t, count);
-        const Input x = scene.input(values, count);
-        const Answer want = pair ? prefill(*scene.layer, *clean, x) : append(*scene.layer, *clean, x);
-        const Answer got = pair ? prefill(*scene.layer, *dirty, x) : append(*scene.layer, *dirty, x);
-        const auto place = [&] { return fmt::format("row {} above {}", t, number_text(poison)); };
+        Call one = {.first = t,
+                    .count = pair ? std::uint64_t{2} : std::uint64_t{1},
+                    .answer = {},
+                    .keys = {},
+                    .values = {}};
+        one.answer = call(scene, clean, t, one.count);
+        clean.read_live(one.keys, one.values);
+        t += one.count;
+        calls.push_back(std::move(one));
+        if (calls.back().answer.refused()) break;
+    }
+    return calls;
+}
+
+void above_poison(Scene& scene, double poison, std::span<const Call> calls, const Cache& clean) {
+    Checks& checks = scene.checks;
+    const std::unique_ptr<Cache> dirty = scene.make_cache();
+    for (const Call& want : calls) {
+        if (checks.failed()) return;
+        dirty->poison(poison);
+        const Answer got = call(scene, *dirty, want.first, want.count);
+        const auto place = [&] { return fmt::format("row {} above {}", want.first, number_text(poison)); };
         checks.tested();
-        checks.equal([&] { return place() + ": refusal"; }, got.code, want.code);
-        checks.bits([&] { return place() + ": answer"; }, got.y, want.y);
-        checks.bits([&] { return place() + ": keys"; }, dirty->live_keys(), clean->live_keys());
-        checks.bits([&] { return place() + ": values"; }, dirty->live_values(), clean->live_values());
+        checks.equal([&] { return place() + ": refusal"; }, got.code, want.answer.code);
+        checks.bits([&] { return place() + ": answer"; }, got.y, want.answer.y);
+        checks.bits([&] { return place() + ": keys"; }, dirty->live_keys(), want.keys);
+        checks.bits([&] { return place() + ": values"; }, dirty->live_values(), want.values);
         still_poisoned(scene, *dirty, poison, place);
-        if (want.refused()) return;
-        t += count;
+        if (want.answer.refused()) return;
     }
     if (checks.failed() || !scene.subject.can(Capability::copy)) return;
-    checks.that("equality above poison", dirty->equals(*clean), "differ", "equal");
+    checks.that("equality above poison", dirty->equals(clean), "differ", "equal");
     // After a reset everything is dead.
+    const std::uint64_t rows = calls.back().first + calls.back().count;
     dirty->reset();
     dirty->poison(poison);
     const Run again = run_rows(scene, *scene.layer, *dirty, 0, rows);
     checks.equal("after reset and poison", again.code, "");
-    checks.bits("after reset and poison: keys", again.keys, clean->live_keys());
+    checks.bits("after reset and poison: keys", again.keys, calls.back().keys);
 }
 
 }  // namespace
@@ -86,14 +114,13 @@ Verdict dead_slots_do_not_matter(const cases::Case& one, Subject& subject) {
     Checks checks;
     Scene scene(one, subject, checks, {Capability::poison, Capability::same_bits}, 16);
     if (!scene) return scene.verdict();
-    {
-        const std::unique_ptr<Cache> probe = scene.make_cache();
-        if (probe == nullptr) return scene.verdict();
-    }
+    const std::unique_ptr<Cache> clean = scene.make_cache();
+    if (clean == nullptr) return scene.verdict();
     const std::uint64_t rows = scene.playable_rows();
     if (rows == 0 || scene.x.empty()) return vacuous("the case offers no row", checks.counters());
+    const std::vector<Call> calls = calls_on(scene, *clean, rows);
     for (const double poison : poisons(one.type)) {
-        if (!checks.failed()) beside_a_clean_cache(scene, poison, rows);
+        if (!checks.failed()) above_poison(scene, poison, calls, *clean);
     }
     return checks.verdict();
 }
