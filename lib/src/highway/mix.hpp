@@ -39,6 +39,11 @@ struct Along {
     }
 };
 
+/// Whether the next scores become weights between the rows of a tile. Narrow tiles have room for nothing else
+/// there.
+template <bool Totals, std::size_t Vectors>
+inline constexpr bool kPaced = Vectors >= 4 && Totals;
+
 /// Queries by Vectors of features whose sums stay in registers while the rows of a block go by. If Totals,
 /// the weights are summed along, as a feature that is 1 everywhere would be: fma(w, 1, total) is total + w.
 template <class T, std::size_t Queries, std::size_t Vectors, bool Totals, class S>
@@ -55,19 +60,22 @@ HWY_INLINE void mix_tile(T* sums, std::size_t sum_stride, Along<T>& along, const
         for (std::size_t v = 0; v < Vectors; ++v) {
             acc[q][v] = fresh ? hn::Zero(d) : load(sums + q * sum_stride + feature + v * lanes);
         }
-        total[q] = Totals && !fresh && along.totals != nullptr ? hn::Set(d, along.totals[q]) : hn::Zero(d);
+        total[q] = hn::Zero(d);
+        if constexpr (Totals) {
+            if (!fresh && along.totals != nullptr) total[q] = hn::Set(d, along.totals[q]);
+        }
     }
-    // Narrow tiles have room for nothing else between their rows.
-    constexpr bool paced = Totals && Vectors >= 4;
-    if constexpr (Totals && !paced) along.soften(Queries, w_stride);
+    if constexpr (Totals && !kPaced<Totals, Vectors>) along.soften(Queries, w_stride);
     for (std::size_t j = 0; j < count;) {
         std::size_t stop = count;
-        if (paced && along.next != nullptr) {
-            // A vector at a time, query after query: more in a row would keep the products waiting.
-            constexpr std::size_t pace = lanes / Queries;
-            const std::size_t q = j / pace % Queries;
-            soften_vector(along.next + q * w_stride + j / lanes * lanes, along.peaks[q]);
-            stop = j + pace;
+        if constexpr (kPaced<Totals, Vectors>) {
+            if (along.next != nullptr) {
+                // A vector at a time, query after query: more in a row would keep the products waiting.
+                constexpr std::size_t pace = lanes / Queries;
+                const std::size_t q = j / pace % Queries;
+                soften_vector(along.next + q * w_stride + j / lanes * lanes, along.peaks[q]);
+                stop = j + pace;
+            }
         }
         for (; j < stop; ++j) {
             const S* const row = rows + j * stride + feature;
@@ -94,7 +102,9 @@ HWY_INLINE void mix_tile(T* sums, std::size_t sum_stride, Along<T>& along, const
 #pragma GCC unroll 8
         for (std::size_t v = 0; v < Vectors; ++v)
             hn::StoreU(acc[q][v], d, sums + q * sum_stride + feature + v * lanes);
-        if (Totals && along.totals != nullptr) along.totals[q] = hn::GetLane(total[q]);
+        if constexpr (Totals) {
+            if (along.totals != nullptr) along.totals[q] = hn::GetLane(total[q]);
+        }
     }
 }
 
@@ -138,13 +148,15 @@ HWY_NOINLINE void mix_rows(T* sums, std::size_t sum_stride, T* along_totals, T* 
         }
     }
     // The narrowest heads have no tile that it could go along with.
-    for (std::size_t q = 0; Totals && along.totals != nullptr && q < Queries; ++q) {
-        T total = fresh ? T(0) : along.totals[q];
-        for (std::size_t j = 0; j < count; ++j)
-            total += w[q * w_stride + j];
-        along.totals[q] = total;
+    if constexpr (Totals) {
+        for (std::size_t q = 0; along.totals != nullptr && q < Queries; ++q) {
+            T total = fresh ? T(0) : along.totals[q];
+            for (std::size_t j = 0; j < count; ++j)
+                total += w[q * w_stride + j];
+            along.totals[q] = total;
+        }
+        along.soften(Queries, w_stride);
     }
-    if constexpr (Totals) along.soften(Queries, w_stride);
 }
 
 template <class T, bool Totals, class S>

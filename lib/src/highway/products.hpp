@@ -286,7 +286,7 @@ template <class T, class S>
 void short_products(const Products<T>& out, const RowRun<S>& run, const RowRun<T>& vectors,
                     std::size_t width) {
     constexpr std::size_t most = kTileRows<T>;
-    constexpr std::size_t fewer = most > 4 ? 4 : most;
+    constexpr std::size_t fewer = std::min<std::size_t>(most, 4);
     alignas(64) T panel[most * kPanelWidth<T>];
     const std::size_t turns = (vectors.count + kTileQueries<T> - 1) / kTileQueries<T>;
     for (std::size_t row = 0; row < run.count; row += most) {

@@ -35,6 +35,10 @@ HWY_INLINE std::size_t project_at_places(T* y, const T* weights, std::size_t str
     return places * part;
 }
 
+/// Several rows side by side: a long row's sum is one chain of additions, too slow to keep up alone.
+template <class T>
+inline constexpr std::size_t kRowsTogether = kParts<T> == 1 ? 8 : 4;
+
 /// y[r] = dot(row r, x).
 template <class T>
 void project_vector(T* y, const T* weights, std::size_t stride, std::size_t rows, const T* x,
@@ -46,10 +50,8 @@ void project_vector(T* y, const T* weights, std::size_t stride, std::size_t rows
         // A last tile that does some rows again is cheaper than single rows.
         if (rows >= kNative<T>) done = std::min(done, rows - kNative<T>);
     }
-    // Several rows side by side: a long row's sum is one chain of additions, too slow to keep up alone.
-    constexpr std::size_t together = kParts<T> == 1 ? 8 : 4;
-    tile_rows<T, 1, together, 0>(y + done, rows - done, weights + done * stride, stride, rows - done, x, 0,
-                                 width, T(1));
+    tile_rows<T, 1, kRowsTogether<T>, 0>(y + done, rows - done, weights + done * stride, stride, rows - done,
+                                         x, 0, width, T(1));
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

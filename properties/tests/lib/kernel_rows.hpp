@@ -17,6 +17,12 @@ namespace {
 template <class T>
 using Row = std::vector<T>;
 
+// Around every edge of vector, tile and block.
+constexpr std::size_t kWidths[] = {1,  2,  5,  7,  8,  9,  15,  16,  17,  31, 33,
+                                   40, 48, 64, 65, 80, 96, 127, 128, 130, 256};
+constexpr std::size_t kRows[] = {0,  1,  2,  3,  4,  5,  7,   8,   9,   15, 16,
+                                 17, 31, 33, 63, 64, 65, 100, 128, 129, 200};
+
 // Values of all sizes: most near one, some huge, some whose products underflow, zeros of both signs.
 template <class T>
 Row<T> draw(std::size_t count, std::uint64_t seed) {
