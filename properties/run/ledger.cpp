@@ -144,17 +144,16 @@ bool play_into(Hash& hash, const cases::Case& one, Subject& subject, std::uint64
 
 }  // namespace
 
-int print_ledger(const SubjectMaker& make) {
+int print_ledger(Subject& subject) {
     bool good = true;
     std::uint64_t answers = 0, seed = 0;
-    const std::unique_ptr<Subject> subject = make();
     for (const Shape& shape : kShapes) {
         for (const cases::Filling filling : cases::all_fillings()) {
             ++seed;
             for (const Precision& precision : kPrecisions) {
                 Hash hash;
                 const bool played =
-                    play_into(hash, case_of(shape, filling, precision, seed), *subject, answers);
+                    play_into(hash, case_of(shape, filling, precision, seed), subject, answers);
                 good = good && played;
                 fmt::print("{} {} {} {:016x}{}\n", text_of(shape), cases::to_text(filling),
                            text_of(precision), hash.value(), played ? "" : " NOT PLAYED");

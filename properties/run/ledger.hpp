@@ -2,12 +2,12 @@
 // answered when somebody last decided it; every compiler, instruction set and build must answer that.
 #pragma once
 
-#include "run.hpp"
+#include "attest/properties/subject.hpp"
 
 namespace attest::properties {
 
 // Prints "geometry filling type hash" lines for both types. Two builds whose ledgers are equal give the same
 // bits. Exit code: 1 when a case could not be played.
-int print_ledger(const SubjectMaker& make);
+int print_ledger(Subject& subject);
 
 }  // namespace attest::properties

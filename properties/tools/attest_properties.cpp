@@ -320,7 +320,7 @@ int run(int argc, char** argv) {
             return wrong ? complain(*wrong) : 0;
         }
         if (exhaust_command->parsed()) return exhaust(exhausted_steps, make, arguments.run);
-        if (arguments.ledger) return print_ledger(make);
+        if (arguments.ledger) return print_ledger(*make());
         if (arguments.shrink) return shrink(arguments.replay[0], make);
         if (!arguments.replay.empty()) return replay(arguments, make);
         return run_laws(arguments, make);
