@@ -27,6 +27,8 @@ constinit SerialExecutor serial;
 void pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
 }
 

@@ -40,9 +40,9 @@ struct Along {
 };
 
 /// Whether the next scores become weights between the rows of a tile. Narrow tiles have room for nothing else
-/// there.
-template <bool Totals, std::size_t Vectors>
-inline constexpr bool kPaced = Vectors >= 4 && Totals;
+/// there, and vectors of fewer lanes than there are queries would have to go several at a time.
+template <class T, bool Totals, std::size_t Queries, std::size_t Vectors>
+inline constexpr bool kPaced = Vectors >= 4 && Queries <= kNative<T> && Totals;
 
 /// Queries by Vectors of features whose sums stay in registers while the rows of a block go by. If Totals,
 /// the weights are summed along, as a feature that is 1 everywhere would be: fma(w, 1, total) is total + w.
@@ -65,10 +65,10 @@ HWY_INLINE void mix_tile(T* sums, std::size_t sum_stride, Along<T>& along, const
             if (!fresh && along.totals != nullptr) total[q] = hn::Set(d, along.totals[q]);
         }
     }
-    if constexpr (Totals && !kPaced<Totals, Vectors>) along.soften(Queries, w_stride);
+    if constexpr (Totals && !kPaced<T, Totals, Queries, Vectors>) along.soften(Queries, w_stride);
     for (std::size_t j = 0; j < count;) {
         std::size_t stop = count;
-        if constexpr (kPaced<Totals, Vectors>) {
+        if constexpr (kPaced<T, Totals, Queries, Vectors>) {
             if (along.next != nullptr) {
                 // A vector at a time, query after query: more in a row would keep the products waiting.
                 constexpr std::size_t pace = lanes / Queries;

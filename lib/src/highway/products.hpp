@@ -148,6 +148,8 @@ struct ProductTile {
                 for (std::size_t q = 0; q < kQueries; ++q)
                     acc[q * Rows + r][p] = hn::MulAdd(row, vectors[q], acc[q * Rows + r][p]);
             }
+            // Beside so many sums there is no register left for the next part's vectors.
+            if constexpr (kParts<T> > 2) keep_order();
         }
     }
 

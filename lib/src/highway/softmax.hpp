@@ -91,9 +91,8 @@ HWY_INLINE Vec<T> exponential(Vec<T> x) {
     using C = ExponentialConstants<T>;
     const Tag<T> d;
     const auto set = [&](T value) HWY_ATTR { return hn::Set(d, value); };
-    // Of a number and a NaN, x86 takes the second; others keep a NaN anyhow.
-    x = hn::Max(set(C::kLowest), x);
-    if constexpr (!NotPositive) x = hn::Min(set(C::kHighest), x);
+    x = not_below<T>(set(C::kLowest), x);
+    if constexpr (!NotPositive) x = not_above<T>(set(C::kHighest), x);
 
     const Vec<T> magic = set(C::kRoundToInteger);
     const Vec<T> shifted = hn::MulAdd(x, set(C::kInverseLn2), magic);

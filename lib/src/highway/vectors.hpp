@@ -64,6 +64,8 @@ template <class V>
 HWY_INLINE void hold(V& value) {
 #if HWY_ARCH_X86
     asm("" : "+v"(value.raw));
+#elif HWY_ARCH_ARM_A64
+    asm("" : "+w"(value.raw));
 #else
     static_cast<void>(value);
 #endif
@@ -82,6 +84,25 @@ HWY_INLINE void fetch_ahead(const S* row, std::size_t elements) {
         for (std::size_t byte = 0; byte < elements * sizeof(S); byte += kLine)
             __builtin_prefetch(reinterpret_cast<const void*>(address + byte));
     }
+}
+
+/// x held above or below a bound that is not zero; a NaN stays one. Of a number and a NaN, x86's maximum and
+/// minimum are the second operand, and NEON's the number.
+template <class T>
+HWY_INLINE Vec<T> not_below(Vec<T> bound, Vec<T> x) {
+#if HWY_ARCH_X86
+    return hn::Max(bound, x);
+#else
+    return hn::IfThenElse(hn::Lt(x, bound), bound, x);
+#endif
+}
+template <class T>
+HWY_INLINE Vec<T> not_above(Vec<T> bound, Vec<T> x) {
+#if HWY_ARCH_X86
+    return hn::Min(bound, x);
+#else
+    return hn::IfThenElse(hn::Lt(bound, x), bound, x);
+#endif
 }
 
 /// The first levels of the fold, where lanes l and l + s lie in different vectors.

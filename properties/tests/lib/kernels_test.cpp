@@ -1,6 +1,7 @@
 // The choice of kernels, and that all of them give the same bits.
 #include "kernels.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
@@ -85,6 +86,35 @@ TYPED_TEST(KernelTables, exponentials_are_the_scalar_exponential) {
                 ASSERT_EQ(bits(w[j]), bits(exponential(negated[j] - m))) << "in place, " << kernels->name;
             }
             EXPECT_EQ(bits(w[n]), bits(negated[n]));
+        }
+    }
+}
+
+// Of a number and a NaN, some machines' maximum is the number.
+TYPED_TEST(KernelTables, the_exponential_of_a_nan_is_a_nan) {
+    using T = TypeParam;
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    for (const Kernels<T>* kernels : available_kernels<T>()) {
+        for (const std::size_t n : {std::size_t{1}, std::size_t{40}, 2 * kBlock + 3}) {
+            for (std::size_t at = 0; at < n; ++at) {
+                std::vector<T> s(n, T(-1));
+                s[at] = at % 2 == 0 ? nan : -nan;
+                std::vector<T> w(n);
+                kernels->exponentials(w.data(), s.data(), n, T(0.5));
+                // The same while values go by.
+                const std::vector<T> values(n, T(1));
+                const PositionRows<T> rows = {{values.data(), 1, n}, {}};
+                std::vector<T> scratch(mix_scratch_elements(n, 1));
+                T out = 0, total = 0;
+                const T peak = T(0.5);
+                kernels->mix_soft(&out, 1, &total, s.data(), n, 1, &peak, rows, 1, scratch.data());
+                for (std::size_t j = 0; j < n; ++j) {
+                    ASSERT_EQ(std::isnan(w[j]), j == at) << kernels->name << " " << j << " of " << n;
+                    ASSERT_EQ(std::isnan(s[j]), j == at) << kernels->name << " " << j << " of " << n;
+                }
+                ASSERT_TRUE(std::isnan(out) && std::isnan(total))
+                    << kernels->name << " " << at << " of " << n;
+            }
         }
     }
 }
