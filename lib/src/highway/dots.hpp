@@ -29,9 +29,12 @@ struct HeldQuery {
         return tiles(out, rows, stride, count, factor, load(query + c * kNative<T>)...);
     }
 
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const S*) { return sum; }
-    template <class... Rest>
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const S* row, Vec<T> x, Rest... rest) {
+    template <class E>
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const E*) {
+        return sum;
+    }
+    template <class E, class... Rest>
+    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const E* row, Vec<T> x, Rest... rest) {
         return add_products(hn::MulAdd(load<T>(row), x, sum), row + kNative<T>, rest...);
     }
 
@@ -56,6 +59,26 @@ struct HeldQuery {
     static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                       const T* query, T scale) {
         return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
+    }
+
+    template <std::size_t... c>
+    static HWY_INLINE Vec<T> last(const S* rows, std::size_t stride, const T* newest, const T* query,
+                                  std::index_sequence<c...>) {
+        Vec<T> sums[kNative<T>];
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k + 1 < kNative<T>; ++k) {
+            sums[k] = add_products(hn::Zero(Tag<T>()), rows + k * stride, load(query + c * kNative<T>)...);
+            keep_order();
+        }
+        sums[kNative<T> - 1] = add_products(hn::Zero(Tag<T>()), newest, load(query + c * kNative<T>)...);
+        return fold_rows<T>(sums);
+    }
+
+    /// A tile of kNative − 1 rows and the newest behind them, out of the way of the loop over all others.
+    static HWY_NOINLINE void last(T* out, const S* rows, std::size_t stride, const T* newest, const T* query,
+                                  T scale) {
+        const Vec<T> sums = last(rows, stride, newest, query, std::make_index_sequence<Chunks>());
+        hn::StoreU(hn::Mul(sums, hn::Set(Tag<T>(), scale)), Tag<T>(), out);
     }
 };
 
@@ -349,6 +372,44 @@ void score_stored(T* out, std::size_t out_stride, const StoredRun<T>& run, const
         }
     }
     score_run(out, out_stride, run.template as<T>(), queries, query_stride, query_count, width, scale);
+}
+
+/// The scores of stored rows and of the newest behind them, of one query that registers hold. Where rows are
+/// left over after whole tiles, the last tile ends with the newest, which costs nothing more there. Returns
+/// whether it has done so: else nothing is done.
+template <class T, std::size_t Chunks, class S>
+HWY_INLINE bool score_to_newest(T* out, const RowRun<S>& run, const T* newest, const T* query, T scale) {
+    if constexpr (kParts<T> == 1 && Chunks <= 8) {
+        using Kernel = HeldQuery<T, S, Chunks>;
+        if (run.count < kNative<T> || run.count % kNative<T> == 0) return false;
+        static_cast<void>(Kernel::run(out, run.rows, run.stride, run.count, query, scale));
+        const std::size_t first = run.count + 1 - kNative<T>;
+        Kernel::last(out + first, run.rows + first * run.stride, run.stride, newest, query, scale);
+        return true;
+    }
+    return false;
+}
+template <class T, class S>
+HWY_INLINE bool score_to_newest(T* out, const RowRun<S>& run, const T* newest, const T* query,
+                                std::size_t width, T scale) {
+    return width == 64    ? score_to_newest<T, 64 / kLanes<T>>(out, run, newest, query, scale)
+           : width == 128 ? score_to_newest<T, 128 / kLanes<T>>(out, run, newest, query, scale)
+                          : false;
+}
+
+/// score_to_newest of what a cache stores.
+template <class T>
+bool score_stored_to_newest(T* out, const StoredRun<T>& run, const T* newest, const T* query,
+                            std::size_t width, T scale) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (run.storage == KvStorage::bf16) {
+            return score_to_newest(out, run.template as<BFloat16>(), newest, query, width, scale);
+        }
+        if (run.storage == KvStorage::f16) {
+            return score_to_newest(out, run.template as<Float16>(), newest, query, width, scale);
+        }
+    }
+    return score_to_newest(out, run.template as<T>(), newest, query, width, scale);
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

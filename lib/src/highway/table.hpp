@@ -66,6 +66,10 @@ struct HighwayKernels {
             many_products<T, T>({s + keys.retained.count, s_stride, scale}, keys.candidates, vectors, width);
             return;
         }
+        if (queries == 1 && keys.candidates.count == 1 &&
+            score_stored_to_newest(s, keys.retained, keys.candidates.rows, q, width, scale)) {
+            return;
+        }
         score_stored(s, s_stride, keys.retained, q, q_stride, queries, width, scale);
         score_run(s + keys.retained.count, s_stride, keys.candidates, q, q_stride, queries, width, scale);
     }

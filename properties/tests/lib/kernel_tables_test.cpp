@@ -288,54 +288,6 @@ TYPED_TEST(KernelTables, ExponentialsAgreeOverTheWholeRange) {
     });
 }
 
-// Long rows are taken at several places at once, as many as fill whole tiles; what is left comes after.
-TYPED_TEST(KernelTables, ProjectionsByLongRowsAgree) {
-    using T = TypeParam;
-    constexpr std::size_t long_widths[] = {257, 264, 512, 513, 530, 1000, 1024};
-    for (const std::size_t width : long_widths) {
-        for (const std::size_t rows : kRows) {
-            const std::size_t stride = width + rows % 3;
-            const Row<T> weights = draw<T>(rows == 0 ? 0 : (rows - 1) * stride + width, width * 1000 + rows);
-            const Row<T> x = draw<T>(width, width + rows);
-            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
-                Row<T> got(rows + 2, T(7));
-                Row<T> want(rows + 2, T(7));
-                table.project(got.data(), weights.data(), stride, rows, x.data(), width);
-                portable.project(want.data(), weights.data(), stride, rows, x.data(), width);
-                EXPECT_EQ(difference(got, want), "") << width << " wide, " << rows << " rows";
-            });
-        }
-    }
-}
-
-// An instruction that scales by a power of two rounds a subnormal result once, as the product by a second
-// power does: for floats, at each of them.
-TYPED_TEST(KernelTables, ExponentialsAgreeWhereTheirResultsEnd) {
-    using T = TypeParam;
-    constexpr bool is_float = sizeof(T) == 4;
-    Row<T> x;
-    if constexpr (is_float) {
-        const auto last = std::bit_cast<std::uint32_t>(-105.5F);
-        for (auto pattern = std::bit_cast<std::uint32_t>(-87.0F); pattern <= last; ++pattern)
-            x.push_back(std::bit_cast<float>(pattern));
-    }
-    SplitMix64 random = SplitMix64::from_seed(5);
-    for (int k = 0; k < (is_float ? 10000 : 500000); ++k)
-        x.push_back(
-            static_cast<T>(-(is_float ? 87.0 : 708.0) - (is_float ? 18.0 : 38.0) * random.next_unit()));
-    for (int k = 0; k < 10000; ++k)
-        x.push_back(static_cast<T>((is_float ? 88.0 : 709.0) + random.next_unit()));
-    this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
-        Row<T> got(x.size());
-        Row<T> want(x.size());
-        table.exponentials(got.data(), x.data(), x.size(), T(0));
-        portable.exponentials(want.data(), x.data(), x.size(), T(0));
-        EXPECT_GT(std::ranges::count_if(want, [](T w) { return std::fpclassify(w) == FP_SUBNORMAL; }),
-                  200000);
-        EXPECT_EQ(difference(got, want), "");
-    });
-}
-
 TYPED_TEST(KernelTables, RotationsAgree) {
     using T = TypeParam;
     for (std::size_t width = 0; width <= 130; width += 2) {
