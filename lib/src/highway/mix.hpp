@@ -42,7 +42,7 @@ struct Along {
 /// Whether the next scores become weights between the rows of a tile. Narrow tiles have room for nothing else
 /// there, and vectors of fewer lanes than there are queries would have to go several at a time.
 template <class T, bool Totals, std::size_t Queries, std::size_t Vectors>
-inline constexpr bool kPaced = Vectors >= 4 && Queries <= kNative<T> && Totals;
+inline constexpr bool kPaced = Totals && (Vectors >= 4) && (Queries <= kNative<T>);
 
 /// Queries by Vectors of features whose sums stay in registers while the rows of a block go by. If Totals,
 /// the weights are summed along, as a feature that is 1 everywhere would be: fma(w, 1, total) is total + w.

@@ -149,7 +149,7 @@ struct ProductTile {
                     acc[q * Rows + r][p] = hn::MulAdd(row, vectors[q], acc[q * Rows + r][p]);
             }
             // Beside so many sums there is no register left for the next part's vectors.
-            if constexpr (kParts<T> > 2) keep_order();
+            if constexpr (2 < kParts<T>) keep_order();
         }
     }
 
