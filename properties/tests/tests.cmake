@@ -61,6 +61,10 @@ attest_test(NAME a_lost_verdict_is_refused LABEL unit COMMAND sh -c
             "\"$1\" --list >/dev/full && exit 1 || [ $? -eq 2 ]" sh $<TARGET_FILE:attest-properties>)
 
 # The bits that were decided, with the kernels of every instruction set this build has.
+set(attest_cases_a_target 100)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+    set(attest_cases_a_target 20)
+endif()
 set(attest_simd_targets off)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND attest_simd_targets loops)
@@ -77,8 +81,12 @@ foreach(simd IN LISTS attest_simd_targets)
     if(NOT simd STREQUAL "off" OR NOT CMAKE_CROSSCOMPILING)
         list(APPEND label machine)
     endif()
-    attest_test(NAME ledger_${simd} LABEL ${label} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/ledger_test
-                ${CMAKE_CURRENT_SOURCE_DIR}/ledger.txt ${simd} ${CMAKE_CROSSCOMPILING_EMULATOR}
-                $<TARGET_FILE:attest-ledger>)
+    set(with_kernels ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_kernels ${simd})
+    attest_test(NAME ledger_${simd} LABEL ${label} COMMAND ${with_kernels} ${CMAKE_CURRENT_SOURCE_DIR}/tests/ledger_test
+                ${CMAKE_CURRENT_SOURCE_DIR}/ledger.txt ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:attest-ledger>)
+    # Every law, over its corpus and a few cases: with the kernels that a layer gets by itself they meet many more.
+    attest_test(NAME laws_with_${simd} LABEL property COMMAND ${with_kernels} ${CMAKE_CROSSCOMPILING_EMULATOR}
+                $<TARGET_FILE:attest-properties> --cases ${attest_cases_a_target} --fallback-seed 20260101 --findings
+                ${attest_findings})
 endforeach()
 add_dependencies(machine_tests attest-ledger)
