@@ -2,6 +2,7 @@
 
 #include "attest/case/rows.hpp"
 #include "attest/case/values.hpp"
+#include "attest/properties/predict.hpp"
 
 #include <array>
 #include <limits>
@@ -32,6 +33,12 @@ std::uint64_t elements_of(const cases::Case& one, cases::Tensor tensor) {
     return shape && shape->elements <= cases::kMaxElements ? shape->elements : kMost;
 }
 
+// Elements of a buffer that the library makes; none where nobody gets that much memory. A limit of its own:
+// narrow storage holds twice as many elements as what is filled.
+std::uint64_t made(std::uint64_t elements, std::uint64_t bytes_each) {
+    return times(elements, bytes_each) <= properties::kAllocationLimit ? elements : 0;
+}
+
 }  // namespace
 
 Cost cost_of(const cases::Case& one) {
@@ -44,11 +51,13 @@ Cost cost_of(const cases::Case& one) {
     }
     const std::uint64_t rows = cases::rows_needed(one);
     const std::uint64_t x = elements_of(one, cases::Tensor::x);
-    const std::uint64_t storage =
-        times(times(times(2, one.batch), times(one.kv_heads, one.capacity)), one.head_width);
-    const std::uint64_t tables = times(one.rope.positions, one.rope.width);
-    cost.table_elements = tables <= cases::kMaxElements ? tables : 0;
-    for (const std::uint64_t part : {weights, x, storage}) {
+    const std::uint64_t bytes = one.type == cases::ElementType::float32 ? 4 : 8;
+    const std::uint64_t stored = one.storage == cases::KvStorage::computing ? bytes : 2;
+    const std::uint64_t keys = times(times(one.batch, one.kv_heads), times(one.capacity, one.head_width));
+    const std::uint64_t cosines = times(one.rope.positions, one.rope.width / 2);
+    cost.table_elements = times(2, made(cosines, bytes));
+    cost.elements = times(2, made(keys, stored));
+    for (const std::uint64_t part : {weights, x}) {
         if (part <= cases::kMaxElements) {
             cost.elements = plus(cost.elements, part);
         }

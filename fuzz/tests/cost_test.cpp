@@ -1,5 +1,7 @@
 // A driver runs what is affordable. A corpus case that is not would be skipped by its own driver, silently.
 #include "attest/case/parse.hpp"
+#include "attest/case/print.hpp"
+#include "attest/properties/predict.hpp"
 
 #include "../src/cost.hpp"
 #include "../src/mutate.hpp"
@@ -37,6 +39,41 @@ TEST(Cost, LargeCasesAreNot) {
     cases::Case long_table = one;
     long_table.rope.positions = std::uint64_t{1} << 20;
     EXPECT_FALSE(affordable(long_table, most));
+}
+
+// The most that a cache or a table may take is made, walked along and compared, which takes seconds.
+TEST(Cost, WhatIsJustNotRefusedIsNotAffordable) {
+    struct Kind {
+        cases::ElementType type;
+        cases::KvStorage storage;
+        std::uint64_t bytes;
+    };
+    for (const Kind& kind : {Kind{cases::ElementType::float32, cases::KvStorage::computing, 4},
+                             Kind{cases::ElementType::float64, cases::KvStorage::computing, 8},
+                             Kind{cases::ElementType::float32, cases::KvStorage::bf16, 2},
+                             Kind{cases::ElementType::float32, cases::KvStorage::f16, 2}}) {
+        cases::Case one;
+        one.type = kind.type;
+        one.storage = kind.storage;
+        one.width = one.heads = one.kv_heads = one.head_width = 1;
+        one.steps.assign(2, cases::Step{});
+        const std::uint64_t most = properties::kAllocationLimit / kind.bytes;
+        for (const std::uint64_t capacity : {most / 2 - 4, most / 2 + 4, most}) {
+            one.capacity = capacity;
+            EXPECT_FALSE(affordable(one, kForBits)) << cases::print(one);
+        }
+        one.capacity = most + 1;
+        EXPECT_TRUE(affordable(one, kForBits)) << cases::print(one);
+
+        cases::Case turning = one;
+        turning.capacity = 4;
+        turning.head_width = turning.rope.width = 2;
+        turning.rope.positions =
+            properties::kAllocationLimit / (kind.type == cases::ElementType::float32 ? 4 : 8);
+        EXPECT_FALSE(affordable(turning, kForBits)) << cases::print(turning);
+        ++turning.rope.positions;
+        EXPECT_TRUE(affordable(turning, kForBits)) << cases::print(turning);
+    }
 }
 
 // Geometry that nobody may allocate costs nothing: it must be refused, and a driver must get there.
