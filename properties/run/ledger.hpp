@@ -6,8 +6,8 @@
 
 namespace attest::properties {
 
-// Prints "geometry filling type hash" lines for both types. Two builds whose ledgers are equal give the same
-// bits. Exit code: 1 when a case could not be played.
+// Prints "geometry filling type hash" lines for both types and for narrow storage. Two builds whose ledgers
+// are equal give the same bits. Exit code: 1 when a case could not be played.
 int print_ledger(Subject& subject);
 
 }  // namespace attest::properties

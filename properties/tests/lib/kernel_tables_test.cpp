@@ -11,25 +11,14 @@
 #include <vector>
 
 #include "../src/kernels.hpp"
+#include "each_table.hpp"
 #include "kernel_rows.hpp"
 
 namespace attest::detail {
 namespace {
 
 template <class T>
-class KernelTables : public testing::Test {
-  protected:
-    // check(table, portable) for every other table.
-    template <class Check>
-    void each(Check check) {
-        const auto all = available_kernels<T>();
-        for (const Kernels<T>* const table : all.subspan(1)) {
-            SCOPED_TRACE(std::string(table->name));
-            check(*table, *all[0]);
-        }
-    }
-};
-using Types = testing::Types<float, double>;
+class KernelTables : public EachTable<T> {};
 TYPED_TEST_SUITE(KernelTables, Types);
 
 TYPED_TEST(KernelTables, HasTheTablesOfThisMachine) {
