@@ -1,47 +1,8 @@
-# The drivers. LIB_FUZZING_ENGINE (a variable or, as OSS-Fuzz gives it, from the environment) names the engine
-# to link; without one it is clang's libFuzzer, and with another compiler a main that runs the files it is
-# given, so that drivers never rot.
-if(NOT LIB_FUZZING_ENGINE AND DEFINED ENV{LIB_FUZZING_ENGINE})
-    set(LIB_FUZZING_ENGINE $ENV{LIB_FUZZING_ENGINE})
-endif()
-separate_arguments(fuzzing_engine UNIX_COMMAND "${LIB_FUZZING_ENGINE}")
-if(NOT fuzzing_engine)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-        set(fuzzing_engine -fsanitize=fuzzer)
-        if(CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
-            # Debian's libFuzzer runtime was built against libstdc++, and clang rewrites -lstdc++.
-            list(APPEND fuzzing_engine -l:libstdc++.so.6)
-        endif()
-    else()
-        add_library(run_files STATIC drivers/run_files.cpp)
-        attest_target(run_files)
-        set(fuzzing_engine run_files)
-    endif()
-endif()
-
-# All that drivers share is compiled once; a driver of its own is one line that names its target.
-add_library(attest_driver OBJECT drivers/driver.cpp)
-attest_target(attest_driver)
-# Inline functions that several sources share are taken from the first that is linked.
-attest_hot_under_fuzzers(attest_driver OPTIMISED)
-target_link_libraries(attest_driver PUBLIC attest_fuzz_targets)
-if(TARGET attest_arena)
-    target_link_libraries(attest_driver PRIVATE attest_arena)
-endif()
-
 # attest_fuzzer(name [DICTIONARY file]): one driver, its dictionary beside it.
 function(attest_fuzzer name)
     cmake_parse_arguments(arg "" "DICTIONARY" "" ${ARGN})
-    add_executable(fuzz_${name} drivers/name.cpp $<TARGET_OBJECTS:attest_driver>)
-    attest_target(fuzz_${name})
-    attest_hot_under_fuzzers(fuzz_${name})
+    attest_driver_program(fuzz_${name} drivers/name.cpp)
     target_compile_definitions(fuzz_${name} PRIVATE ATTEST_FUZZ_TARGET="${name}")
-    target_link_libraries(fuzz_${name} PRIVATE attest_fuzz_targets ${CMAKE_DL_LIBS} ${fuzzing_engine})
-    if(TARGET attest_arena)
-        target_link_libraries(fuzz_${name} PRIVATE attest_arena)
-    endif()
-    # A module with a planted bug is instrumented as well, and finds the engine's symbols here.
-    set_target_properties(fuzz_${name} PROPERTIES ENABLE_EXPORTS ON)
     if(arg_DICTIONARY)
         configure_file(${arg_DICTIONARY} ${CMAKE_BINARY_DIR}/bin/fuzz_${name}.dict COPYONLY)
     endif()
