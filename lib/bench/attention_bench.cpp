@@ -3,8 +3,9 @@
 #include <attest/executor.hpp>
 
 #include "arena.hpp"
-#include "peers.hpp"
+#include "clock.hpp"
 #include "probes.hpp"
+#include "schedule.hpp"
 #include "stepper.hpp"
 
 namespace attest::bench {
@@ -13,17 +14,20 @@ namespace {
 template <class T>
 void attend(benchmark::State& state, const AttentionShape& shape, std::size_t workers, KvStorage storage) {
     Stepper<T> stepper(shape, workers, storage);
-    for (auto _ : state) {
-        if (!stepper.step()) state.SkipWithError("refused");
+    timed(state, [&] {
+        const bool well = stepper.step();
         benchmark::DoNotOptimize(stepper.merged());
-    }
+        return well;
+    });
 }
 
 // `bytes` of keys and as many of values, from the arena that has most.
 void read(benchmark::State& state, std::size_t bytes, const ReadProbe& probe) {
     Arena<float>& arena = Arena<float>::get();
-    for (auto _ : state)
+    timed(state, [&] {
         benchmark::DoNotOptimize(probe.read(arena.keys.data(), arena.values.data(), bytes));
+        return true;
+    });
 }
 
 // The same by two threads, half of the keys and half of the values each.
@@ -35,49 +39,55 @@ void read_by_two(benchmark::State& state, std::size_t bytes, const ReadProbe& pr
         const std::size_t from = piece * bytes / 2 / sizeof(float);
         sums[piece] = probe.read(arena.keys.data() + from, arena.values.data() + from, bytes / 2);
     };
-    for (auto _ : state) {
+    timed(state, [&] {
         run_pieces(pool, 2, half);
         benchmark::DoNotOptimize(sums);
-    }
-}
-
-void compute(benchmark::State& state, const AttentionShape& shape, std::size_t lanes) {
-    const std::size_t all = 2 * shape.heads * shape.length * shape.head_width;
-    for (auto _ : state)
-        benchmark::DoNotOptimize(multiply_adds(all / (lanes * kProbeChains)));
+        return true;
+    });
 }
 
 template <class T>
-void register_shape(const AttentionShape& shape, KvStorage storage, const std::string& group) {
+Company company_of(const AttentionShape& shape, KvStorage storage, const std::string& kind) {
+    Company company{kind + "/" + shape.name(), {}};
+    const auto add = [&](const std::string& who, std::function<void(benchmark::State&)> run) {
+        company.members.push_back({who, std::move(run)});
+    };
     const std::size_t bytes =
         shape.elements() * (storage == KvStorage::computing ? sizeof(T) : sizeof(std::uint16_t));
-    benchmark::RegisterBenchmark((group + "attest").c_str(), attend<T>, shape, 1, storage);
-    benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), attend<T>, shape, 2, storage);
+    for (const std::size_t workers : {std::size_t{1}, std::size_t{2}}) {
+        add(workers == 1 ? "attest" : "attest_2_threads",
+            [=](benchmark::State& state) { attend<T>(state, shape, workers, storage); });
+    }
+    if (storage != KvStorage::computing) {
+        add("attest_float",
+            [=](benchmark::State& state) { attend<T>(state, shape, 1, KvStorage::computing); });
+    }
     for (const ReadProbe& probe : read_probes()) {
-        benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read, bytes, probe);
-        benchmark::RegisterBenchmark((group + "both:" + probe.name + "_2_threads").c_str(), read_by_two,
-                                     bytes, probe);
+        add(std::string("limit:") + probe.name, [=](benchmark::State& state) { read(state, bytes, probe); });
+        add(std::string("both:") + probe.name + "_2_threads",
+            [=](benchmark::State& state) { read_by_two(state, bytes, probe); });
     }
     // A vector holds half as many doubles, and the probe counts floats.
-    benchmark::RegisterBenchmark((group + "compute").c_str(), compute, shape, 64 / sizeof(T));
+    const std::size_t products = 2 * shape.heads * shape.length * shape.head_width * (sizeof(T) / 4);
+    add("compute", [=](benchmark::State& state) { multiply_adds_alone(state, products, 1); });
+    return company;
 }
 
 }  // namespace
 
-void register_attention() {
+std::vector<Company> attention_companies() {
+    std::vector<Company> all;
     for (const AttentionShape& shape : kAttentionShapes) {
-        const std::string group = "attention/" + shape.name() + "/";
-        register_shape<float>(shape, KvStorage::computing, group);
-        register_attention_peers(shape, group);
+        all.push_back(company_of<float>(shape, KvStorage::computing, "attention"));
+        add_attention_peers(all.back(), shape);
     }
     for (const AttentionShape& shape : kNarrowShapes) {
-        for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16}) {
-            register_shape<float>(shape, storage,
-                                  "attention_" + std::string(name(storage)) + "/" + shape.name() + "/");
-        }
+        for (const KvStorage storage : {KvStorage::bf16, KvStorage::f16})
+            all.push_back(company_of<float>(shape, storage, "attention_" + std::string(name(storage))));
     }
     for (const AttentionShape& shape : kDoubleShapes)
-        register_shape<double>(shape, KvStorage::computing, "attention_double/" + shape.name() + "/");
+        all.push_back(company_of<double>(shape, KvStorage::computing, "attention_double"));
+    return all;
 }
 
 }  // namespace attest::bench

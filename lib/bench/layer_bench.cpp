@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "arena.hpp"
-#include "peers.hpp"
+#include "clock.hpp"
 #include "probes.hpp"
+#include "schedule.hpp"
 
 namespace attest::bench {
 namespace {
@@ -53,10 +54,8 @@ void decode(benchmark::State& state, const LayerShape& shape, std::size_t worker
     auto pool = *ThreadPool::make(workers);
     const auto x = *filled.x.view().slice(1, shape.length - 1, 1);
     const auto y = *filled.y.view().slice(1, shape.length - 1, 1);
-    for (auto _ : state) {
-        // Everything but the append, so that the length stays.
-        if (!filled.layer.prepare(x, filled.cache, y, pool)) state.SkipWithError("refused");
-    }
+    // Everything but the append, so that the length stays.
+    timed(state, [&] { return filled.layer.prepare(x, filled.cache, y, pool).has_value(); });
 }
 
 // What a step reads: four matrices, keys and values. The probe sums floats whatever the bytes mean.
@@ -86,10 +85,11 @@ void read_layer(benchmark::State& state, const LayerShape& shape, const ReadProb
             sums[piece] += probe.read(range.first + from, range.second + from, bytes);
         }
     };
-    for (auto _ : state) {
+    timed(state, [&] {
         run_pieces(pool, threads, part);
         benchmark::DoNotOptimize(sums);
-    }
+        return true;
+    });
 }
 
 // Keeps what is given back for the next call that wants as much: what a caller passes who prefills again and
@@ -134,12 +134,10 @@ void prefill(benchmark::State& state, const LayerShape& shape, std::size_t worke
     auto cache = *LayerKvCache<float>::make(filled.layer, 1, shape.length);
     static KeptMemory memory;
     Memory& scratch = kept ? static_cast<Memory&>(memory) : default_memory();
-    for (auto _ : state) {
+    timed(state, [&] {
         cache.reset();
-        if (!filled.layer.prefill(filled.x.view(), cache, filled.y.view(), scratch, pool)) {
-            state.SkipWithError("refused");
-        }
-    }
+        return filled.layer.prefill(filled.x.view(), cache, filled.y.view(), scratch, pool).has_value();
+    });
 }
 
 // The four projections alone, and causal attention's products: row i meets i + 1 keys, twice.
@@ -150,48 +148,52 @@ std::size_t prefill_products(const LayerShape& shape) {
     return projection_products(shape) + shape.length * (shape.length + 1) * shape.model_width;
 }
 
-void compute(benchmark::State& state, std::size_t products) {
-    for (auto _ : state)
-        benchmark::DoNotOptimize(multiply_adds(products / (16 * kProbeChains)));
-}
-
 void project(benchmark::State& state, const LayerShape& shape) {
     Filled<float>& filled = Filled<float>::of(shape);
     const detail::Kernels<float>* const kernels = detail::choose_kernels_from_environment<float>();
     const std::size_t width = shape.model_width;
-    for (auto _ : state) {
+    timed(state, [&] {
         for (const Parameter<float>& weights : filled.layer.parameters()) {
             kernels->project_rows(filled.y.span().data(), width, filled.x.span().data(), width, shape.length,
                                   weights.value().data(), width, width, width);
         }
-    }
+        return true;
+    });
 }
-
-}  // namespace
-
-namespace {
 
 template <class T>
-void register_layer(const LayerShape& shape, const std::string& group) {
-    benchmark::RegisterBenchmark((group + "attest").c_str(), decode<T>, shape, 1);
-    benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), decode<T>, shape, 2);
+Company layer_company(const LayerShape& shape, const std::string& kind) {
+    Company company{kind + "/" + shape.name(), {}};
+    const auto add = [&](const std::string& who, std::function<void(benchmark::State&)> run) {
+        company.members.push_back({who, std::move(run)});
+    };
+    add("attest", [=](benchmark::State& state) { decode<T>(state, shape, 1); });
+    add("attest_2_threads", [=](benchmark::State& state) { decode<T>(state, shape, 2); });
     for (const ReadProbe& probe : read_probes()) {
-        benchmark::RegisterBenchmark((group + "limit:" + probe.name).c_str(), read_layer<T>, shape, probe, 1);
-        benchmark::RegisterBenchmark((group + "both:" + probe.name + "_2_threads").c_str(), read_layer<T>,
-                                     shape, probe, 2);
+        add(std::string("limit:") + probe.name,
+            [=](benchmark::State& state) { read_layer<T>(state, shape, probe, 1); });
+        add(std::string("both:") + probe.name + "_2_threads",
+            [=](benchmark::State& state) { read_layer<T>(state, shape, probe, 2); });
     }
+    // Four matrices by one row, and keys and values; the probe counts floats, of which a vector holds twice
+    // as many as doubles.
+    const std::size_t width = shape.model_width;
+    const std::size_t products = (4 * width * width + 2 * width * shape.length) * (sizeof(T) / 4);
+    add("compute", [=](benchmark::State& state) { multiply_adds_alone(state, products, 1); });
+    return company;
 }
 
 }  // namespace
 
-void register_layers() {
+std::vector<Company> layer_companies() {
+    std::vector<Company> all;
     for (const LayerShape& shape : kLayerShapes) {
-        const std::string group = "layer/" + shape.name() + "/";
-        register_layer<float>(shape, group);
-        register_layer_peers(shape, group);
+        all.push_back(layer_company<float>(shape, "layer"));
+        add_layer_peers(all.back(), shape);
     }
     for (const LayerShape& shape : kDoubleLayerShapes)
-        register_layer<double>(shape, "layer_double/" + shape.name() + "/");
+        all.push_back(layer_company<double>(shape, "layer_double"));
+    return all;
 }
 
 // One cache of each storage, counted by the Memory it was given.
@@ -227,20 +229,30 @@ void print_memory() {
     }
 }
 
-void register_prefill() {
+std::vector<Company> prefill_companies() {
+    std::vector<Company> all;
     for (const LayerShape& shape : kPrefillShapes) {
-        const std::string projections = "projections/" + shape.name() + "/";
-        benchmark::RegisterBenchmark((projections + "attest").c_str(), project, shape);
-        benchmark::RegisterBenchmark((projections + "limit:multiply_adds").c_str(), compute,
-                                     projection_products(shape));
-        register_prefill_peers(shape, projections);
-        const std::string group = "prefill/" + shape.name() + "/";
-        benchmark::RegisterBenchmark((group + "attest").c_str(), prefill, shape, 1, true);
-        benchmark::RegisterBenchmark((group + "attest_2_threads").c_str(), prefill, shape, 2, true);
-        benchmark::RegisterBenchmark((group + "attest_from_the_heap").c_str(), prefill, shape, 1, false);
-        benchmark::RegisterBenchmark((group + "limit:multiply_adds").c_str(), compute,
-                                     prefill_products(shape));
+        const auto probe = [](std::size_t products, std::size_t threads) {
+            return [=](benchmark::State& state) { multiply_adds_alone(state, products, threads); };
+        };
+        Company projections{"projections/" + shape.name(), {}};
+        projections.members = {
+            {"attest", [=](benchmark::State& state) { project(state, shape); }},
+            {"limit:multiply_adds", probe(projection_products(shape), 1)},
+        };
+        add_prefill_peers(projections, shape);
+        all.push_back(std::move(projections));
+        Company whole{"prefill/" + shape.name(), {}};
+        whole.members = {
+            {"attest", [=](benchmark::State& state) { prefill(state, shape, 1, true); }},
+            {"attest_2_threads", [=](benchmark::State& state) { prefill(state, shape, 2, true); }},
+            {"attest_from_the_heap", [=](benchmark::State& state) { prefill(state, shape, 1, false); }},
+            {"limit:multiply_adds", probe(prefill_products(shape), 1)},
+            {"both:multiply_adds_2_threads", probe(prefill_products(shape), 2)},
+        };
+        all.push_back(std::move(whole));
     }
+    return all;
 }
 
 }  // namespace attest::bench

@@ -1,8 +1,7 @@
-#include "peers.hpp"
-
 #include <benchmark/benchmark.h>
 
 #include "arena.hpp"
+#include "schedule.hpp"
 #if ATTEST_TORCH
 #include "peers_torch.hpp"
 #endif
@@ -66,11 +65,12 @@ void attend(benchmark::State& state, const AttentionShape& shape) {
     Arena<float>& arena = Arena<float>::get();
     std::vector<float> out(shape.heads * shape.head_width);
     std::vector<float> scores(shape.heads * shape.length);
-    for (auto _ : state) {
+    timed(state, [&] {
         blas_attend(arena.queries.data(), arena.keys.data(), arena.values.data(), out.data(), scores.data(),
                     shape);
         benchmark::DoNotOptimize(out.data());
-    }
+        return true;
+    });
 }
 
 void decode(benchmark::State& state, const LayerShape& shape) {
@@ -83,7 +83,7 @@ void decode(benchmark::State& state, const LayerShape& shape) {
     std::vector<float> rows[4] = {x, x, x, x};
     std::vector<float> scores(shape.length);
     const AttentionShape attention{shape.heads, shape.heads, width / shape.heads, shape.length};
-    for (auto _ : state) {
+    timed(state, [&] {
         for (std::size_t which = 0; which < 3; ++which) {
             cblas_sgemv(CblasRowMajor, CblasNoTrans, n, n, 1, weights.data() + which * width * width, n,
                         x.data(), 1, 0, rows[which].data(), 1);
@@ -93,7 +93,8 @@ void decode(benchmark::State& state, const LayerShape& shape) {
         cblas_sgemv(CblasRowMajor, CblasNoTrans, n, n, 1, weights.data() + 3 * width * width, n,
                     rows[3].data(), 1, 0, rows[0].data(), 1);
         benchmark::DoNotOptimize(rows[0].data());
-    }
+        return true;
+    });
 }
 
 void project(benchmark::State& state, const LayerShape& shape) {
@@ -104,51 +105,52 @@ void project(benchmark::State& state, const LayerShape& shape) {
     const std::vector<float> weights(4 * width * width, 0.01F);
     const std::vector<float> x(shape.length * width, 0.5F);
     std::vector<float> y(shape.length * width);
-    for (auto _ : state) {
+    timed(state, [&] {
         for (std::size_t which = 0; which < 4; ++which) {
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, n, n, 1, x.data(), n,
                         weights.data() + which * width * width, n, 0, y.data(), n);
         }
         benchmark::DoNotOptimize(y.data());
-    }
+        return true;
+    });
 }
 
 }  // namespace
 
 #endif
 
-void register_attention_peers(const AttentionShape& shape, const std::string& group) {
+void add_attention_peers(Company& company, const AttentionShape& shape) {
+    static_cast<void>(company);
     static_cast<void>(shape);
-    static_cast<void>(group);
 #if ATTEST_OPENBLAS
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), attend, shape);
+    company.members.push_back({"peer:OpenBLAS", [=](benchmark::State& state) { attend(state, shape); }});
 #endif
 #if ATTEST_TORCH
     const Arena<float>& arena = Arena<float>::get();
-    register_torch_attention(shape, group, arena.queries.data(), arena.keys.data(), arena.values.data());
+    add_torch_attention(company, shape, arena.queries.data(), arena.keys.data(), arena.values.data());
 #endif
 }
 
-void register_layer_peers(const LayerShape& shape, const std::string& group) {
+void add_layer_peers(Company& company, const LayerShape& shape) {
+    static_cast<void>(company);
     static_cast<void>(shape);
-    static_cast<void>(group);
 #if ATTEST_OPENBLAS
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), decode, shape);
+    company.members.push_back({"peer:OpenBLAS", [=](benchmark::State& state) { decode(state, shape); }});
 #endif
 #if ATTEST_TORCH
     const Arena<float>& arena = Arena<float>::get();
-    register_torch_layer(shape, group, arena.keys.data(), arena.values.data());
+    add_torch_layer(company, shape, arena.keys.data(), arena.values.data());
 #endif
 }
 
-void register_prefill_peers(const LayerShape& shape, const std::string& group) {
+void add_prefill_peers(Company& company, const LayerShape& shape) {
+    static_cast<void>(company);
     static_cast<void>(shape);
-    static_cast<void>(group);
 #if ATTEST_OPENBLAS
-    benchmark::RegisterBenchmark((group + "peer:OpenBLAS").c_str(), project, shape);
+    company.members.push_back({"peer:OpenBLAS", [=](benchmark::State& state) { project(state, shape); }});
 #endif
 #if ATTEST_TORCH
-    register_torch_projections(shape, group);
+    add_torch_projections(company, shape);
 #endif
 }
 

@@ -50,8 +50,10 @@ void attend(benchmark::State& state, const AttentionShape& shape, const float* q
     const torch::InferenceMode inference;
     torch::set_num_threads(1);
     const Operands operands(shape, queries, keys, values);
-    for (auto _ : state)
+    timed(state, [&] {
         benchmark::DoNotOptimize(Attend(operands).data_ptr<float>());
+        return true;
+    });
 }
 
 // Four linear layers and attention over what is cached; no rotation, which is left to its advantage.
@@ -67,13 +69,14 @@ void decode(benchmark::State& state, const LayerShape& shape, const float* keys,
     const Tensor x = torch::full({1, width}, 0.5);
     Operands operands({shape.heads, shape.heads, shape.model_width / shape.heads, shape.length}, keys, keys,
                       values);
-    for (auto _ : state) {
+    timed(state, [&] {
         operands.q = torch::linear(x, weights[0]).view(operands.q.sizes());
         benchmark::DoNotOptimize(torch::linear(x, weights[1]).data_ptr<float>());
         benchmark::DoNotOptimize(torch::linear(x, weights[2]).data_ptr<float>());
         const Tensor y = torch::linear(Attend(operands).reshape({1, width}), weights[3]);
         benchmark::DoNotOptimize(y.data_ptr<float>());
-    }
+        return true;
+    });
 }
 
 void project(benchmark::State& state, const LayerShape& shape) {
@@ -82,31 +85,35 @@ void project(benchmark::State& state, const LayerShape& shape) {
     const std::int64_t width = whole(shape.model_width);
     const Tensor x = torch::full({whole(shape.length), width}, 0.5);
     const Tensor weight = torch::full({width, width}, 0.01);
-    for (auto _ : state) {
+    timed(state, [&] {
         for (int which = 0; which < 4; ++which)
             benchmark::DoNotOptimize(torch::linear(x, weight).data_ptr<float>());
-    }
+        return true;
+    });
 }
 
 }  // namespace
 
-void register_torch_attention(const AttentionShape& shape, const std::string& group, const float* queries,
-                              const float* keys, const float* values) {
-    benchmark::RegisterBenchmark((group + "peer:PyTorch_fused").c_str(), attend<fused>, shape, queries, keys,
-                                 values);
-    benchmark::RegisterBenchmark((group + "peer:PyTorch_products").c_str(), attend<by_products>, shape,
-                                 queries, keys, values);
+void add_torch_attention(Company& company, const AttentionShape& shape, const float* queries,
+                         const float* keys, const float* values) {
+    company.members.push_back({"peer:PyTorch_fused", [=](benchmark::State& state) {
+                                   attend<fused>(state, shape, queries, keys, values);
+                               }});
+    company.members.push_back({"peer:PyTorch_products", [=](benchmark::State& state) {
+                                   attend<by_products>(state, shape, queries, keys, values);
+                               }});
 }
 
-void register_torch_layer(const LayerShape& shape, const std::string& group, const float* keys,
-                          const float* values) {
-    benchmark::RegisterBenchmark((group + "peer:PyTorch_fused").c_str(), decode<fused>, shape, keys, values);
-    benchmark::RegisterBenchmark((group + "peer:PyTorch_products").c_str(), decode<by_products>, shape, keys,
-                                 values);
+void add_torch_layer(Company& company, const LayerShape& shape, const float* keys, const float* values) {
+    company.members.push_back(
+        {"peer:PyTorch_fused", [=](benchmark::State& state) { decode<fused>(state, shape, keys, values); }});
+    company.members.push_back({"peer:PyTorch_products", [=](benchmark::State& state) {
+                                   decode<by_products>(state, shape, keys, values);
+                               }});
 }
 
-void register_torch_projections(const LayerShape& shape, const std::string& group) {
-    benchmark::RegisterBenchmark((group + "peer:PyTorch").c_str(), project, shape);
+void add_torch_projections(Company& company, const LayerShape& shape) {
+    company.members.push_back({"peer:PyTorch", [=](benchmark::State& state) { project(state, shape); }});
 }
 
 }  // namespace attest::bench

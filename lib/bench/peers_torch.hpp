@@ -1,16 +1,14 @@
 // The same work by PyTorch. Its headers want C++17, so this says everything in plain pointers.
 #pragma once
 
-#include <string>
-
+#include "schedule.hpp"
 #include "shapes.hpp"
 
 namespace attest::bench {
 
-void register_torch_attention(const AttentionShape& shape, const std::string& group, const float* queries,
-                              const float* keys, const float* values);
-void register_torch_layer(const LayerShape& shape, const std::string& group, const float* keys,
-                          const float* values);
-void register_torch_projections(const LayerShape& shape, const std::string& group);
+void add_torch_attention(Company& company, const AttentionShape& shape, const float* queries,
+                         const float* keys, const float* values);
+void add_torch_layer(Company& company, const LayerShape& shape, const float* keys, const float* values);
+void add_torch_projections(Company& company, const LayerShape& shape);
 
 }  // namespace attest::bench

@@ -84,10 +84,17 @@ const ReadProbe (&read_probes())[kReadProbes] {
     return kProbes;
 }
 
+// Here alone a product and a sum may become one.
 #if defined(__x86_64__)
-[[gnu::target_clones("avx512f", "arch=haswell", "default"), gnu::optimize("fp-contract=fast")]]
+[[gnu::target_clones("avx512f", "arch=haswell", "default")]]
+#endif
+#if !defined(__clang__)
+[[gnu::optimize("fp-contract=fast")]]
 #endif
 float multiply_adds(std::size_t count) {
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
     Floats sums[kProbeChains];
     for (std::size_t c = 0; c < kProbeChains; ++c)
         sums[c] = Floats{} + static_cast<float>(c);

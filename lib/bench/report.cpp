@@ -3,177 +3,158 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
+#include <map>
 #include <utility>
-
-#include "shapes.hpp"
 
 namespace attest::bench {
 namespace {
 
-double median(std::vector<double> times) {
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return *middle;
-}
-
-const Row* find(const std::vector<Row>& rows, const std::string& group, const std::string& who) {
-    const auto found =
-        std::ranges::find_if(rows, [&](const Row& row) { return row.group == group && row.who == who; });
-    return found == rows.end() ? nullptr : &*found;
-}
-
-std::optional<double> fastest(const std::vector<Row>& rows, const std::string& group,
-                              const std::string& start) {
-    std::optional<double> least;
-    for (const Row& row : rows) {
-        if (row.group == group && row.who.starts_with(start) && (!least || row.microseconds < *least)) {
-            least = row.microseconds;
-        }
+// Ends the line with what is asked of the comparison and how that went.
+void print_verdict(const Comparison& comparison, const char* missed) {
+    const bool most = comparison.bound == Bound::at_most;
+    switch (verdict(comparison)) {
+        case Verdict::nothing_asked:
+            break;
+        case Verdict::met:
+            std::printf("  asked %s%.2f: within", most ? "" : ">= ", comparison.asked);
+            break;
+        case Verdict::missed:
+            std::printf("  asked %s%.2f: %s", most ? "" : ">= ", comparison.asked, missed);
+            break;
+        case Verdict::none:
+            std::printf("  asked %s%.2f: NO VERDICT", most ? "" : ">= ", comparison.asked);
+            break;
     }
-    return least;
+    std::printf("\n");
 }
 
-constexpr std::size_t kCacheBytes = std::size_t{16} << 20;
-
-const AttentionShape* shape_of(const std::string& group) {
-    const auto* const found = std::ranges::find_if(
-        kAttentionShapes, [&](const AttentionShape& shape) { return group.ends_with("/" + shape.name()); });
-    return found == std::end(kAttentionShapes) ? nullptr : found;
+void print_spread(const Spread& spread) {
+    std::printf(" %8.3f %7.3f..%-7.3f %3zu/%-3zu", spread.value.median, spread.value.lower,
+                spread.value.upper, spread.undisturbed, spread.rounds);
 }
 
-bool beyond_caches(const std::string& group) {
-    const AttentionShape* const shape = shape_of(group);
-    return shape != nullptr && 2 * shape->elements() * sizeof(float) > kCacheBytes;
+// A name in quotes; ours need no escapes.
+void put(std::FILE* file, const char* name, double value) {
+    std::fprintf(file, ", \"%s\": %.3f", name, value);
 }
 
-// The most a float row may take, in limits; 0 where nothing is asked.
-double asked(const Row& row) {
-    if (row.who != "attest") return 0;
-    if (row.group.starts_with("layer/")) return 1.15;
-    if (row.group.starts_with("projections/")) return 1 / 0.75;
-    if (row.group.starts_with("prefill/")) return 1 / 0.6;
-    const AttentionShape* const shape = shape_of(row.group);
-    if (!row.group.starts_with("attention/") || shape == nullptr) return 0;
-    const bool grouped = shape->kv_heads != shape->heads;
-    return beyond_caches(row.group) ? (grouped ? 2.5 : 1.25) : grouped ? 1.7 : 1.2;
+double worst(const std::vector<double>& values) {
+    return values.empty() ? 0 : *std::ranges::max_element(values);
 }
 
-// Groups in which the library was measured, in order.
-std::vector<std::string> groups_of(const std::vector<Row>& rows) {
-    std::vector<std::string> groups;
-    for (const Row& row : rows) {
-        if (row.who == "attest") groups.push_back(row.group);
-    }
-    return groups;
+const Group& group_of(const std::vector<Group>& groups, const std::string& name) {
+    return *std::ranges::find(groups, name, &Group::name);
 }
 
 }  // namespace
 
-std::vector<Row> rows_of(const Times& times) {
-    struct Measured {
-        double median;
-        double least;
-    };
-    std::map<std::string, std::map<std::string, Measured>> groups;
-    for (const auto& [name, all] : times) {
-        const std::size_t cut = name.rfind('/');
-        groups[name.substr(0, cut)][name.substr(cut + 1)] = {median(all), *std::ranges::min_element(all)};
-    }
-    std::vector<Row> rows;
-    for (const auto& [group, members] : groups) {
-        Measured limit = {0, 0};
-        for (const auto& [who, time] : members) {
-            if (!who.starts_with("limit:")) continue;
-            if (limit.median == 0 || time.median < limit.median) limit.median = time.median;
-            if (limit.least == 0 || time.least < limit.least) limit.least = time.least;
-        }
-        if (const auto compute = members.find("compute"); compute != members.end()) {
-            limit.median = std::max(limit.median, compute->second.median);
-            limit.least = std::max(limit.least, compute->second.least);
-        }
-        for (const auto& [who, time] : members)
-            rows.push_back({group, who, time.median, limit.median, time.least, limit.least});
-    }
-    return rows;
-}
-
-void print_table(const std::vector<Row>& rows) {
-    std::printf("%-36s %-26s %12s %8s %12s %8s\n", "shape", "who", "median us", "limits", "least us",
-                "limits");
-    for (const Row& row : rows) {
-        const double ratio = row.limit == 0 ? 0 : row.microseconds / row.limit;
-        const double least = row.least_limit == 0 ? 0 : row.least / row.least_limit;
-        std::printf("%-36s %-26s %12.1f %8.3f %12.1f %8.3f", row.group.c_str(), row.who.c_str(),
-                    row.microseconds, ratio, row.least, least);
-        if (const double most = asked(row); most != 0)
-            std::printf("  asked %.2f: %s", most, ratio <= most ? "within" : "OVER");
-        std::printf("\n");
+void print_table(const std::vector<Group>& groups) {
+    std::printf("%-37s %-27s %11s %8s %16s %7s\n", "shape", "who", "median us", "limits", "quartiles",
+                "rounds");
+    for (const Comparison& row : against_limits(groups)) {
+        std::printf("%-37s %-27s %11.1f", row.group.c_str(), row.who.c_str(),
+                    times_of(group_of(groups, row.group), row.who)->value.median);
+        print_spread(row.ratio);
+        print_verdict(row, "OVER");
     }
 }
 
-void print_peers(const std::vector<Row>& rows) {
-    double logarithms = 0;
-    std::size_t count = 0;
-    for (const std::string& group : groups_of(rows)) {
-        const std::optional<double> peer = fastest(rows, group, "peer:");
-        if (!peer) continue;
-        if (count == 0) std::printf("\n%-36s %12s %12s %8s\n", "shape", "fastest peer", "attest", "times");
-        const double ratio = *peer / find(rows, group, "attest")->microseconds;
-        // Products of many rows are compared, but they are not decoding.
-        const bool counts = !group.starts_with("projections/");
-        std::printf("%-36s %12.1f %12.1f %8.2f%s%s\n", group.c_str(), *peer,
-                    find(rows, group, "attest")->microseconds, ratio,
-                    ratio < (beyond_caches(group) ? 0.97 : 1) && counts ? "  SLOWER" : "",
-                    counts ? "" : "  (not in the mean)");
-        if (counts) logarithms += std::log(ratio);
-        count += counts ? 1 : 0;
-    }
-    if (count != 0) {
-        std::printf("against the fastest peer of each shape: %.2f times as fast, geometric mean of %zu\n",
-                    std::exp(logarithms / static_cast<double>(count)), count);
-    } else {
+void print_peers(const std::vector<Group>& groups) {
+    const std::vector<Comparison> peers = against_peers(groups);
+    if (peers.empty()) {
         std::printf(
             "\nno peer was measured: OpenBLAS and PyTorch are, where libopenblas-dev and libtorch-dev are "
             "installed\n");
+        return;
+    }
+    std::printf("\n%-37s %-23s %10s %10s %8s %16s %7s\n", "shape", "fastest peer", "peer us", "attest us",
+                "times", "quartiles", "rounds");
+    for (const Comparison& row : peers) {
+        const Group& group = group_of(groups, row.group);
+        std::printf("%-37s %-23s %10.1f %10.1f", row.group.c_str(), row.who.c_str(),
+                    times_of(group, row.who)->value.median, times_of(group, "attest")->value.median);
+        print_spread(row.ratio);
+        if (row.bound == Bound::none) std::printf("  (not in the mean)");
+        print_verdict(row, "SLOWER");
+    }
+    for (const Comparison& mean : mean_of_peers(peers)) {
+        std::printf("against the fastest peer of each shape: %.2f times as fast, geometric mean of %td",
+                    mean.ratio.value.median,
+                    std::ranges::count_if(peers, [](const Comparison& c) { return c.bound != Bound::none; }));
+        print_verdict(mean, "LESS");
     }
 }
 
-void print_threads(const std::vector<Row>& rows) {
-    std::printf("\n%-36s %14s %14s\n", "two threads against one", "attest", "reading");
-    for (const std::string& group : groups_of(rows)) {
-        const Row* const two = find(rows, group, "attest_2_threads");
-        if (two == nullptr) continue;
-        const double gain = find(rows, group, "attest")->microseconds / two->microseconds;
-        const auto one = fastest(rows, group, "limit:");
-        const auto both = fastest(rows, group, "both:");
-        std::printf("%-36s %14.2f", group.c_str(), gain);
-        if (one && both) std::printf(" %14.2f", *one / *both);
-        const bool doubles = !both || (one && *one / *both >= 1.9);
-        std::printf("%s\n", gain < 1 ? "  SLOWER" : doubles && gain < 1.7 ? "  OVER: 1.7 asked" : "");
+void print_threads(const std::vector<Group>& groups) {
+    const std::vector<Comparison> readings = readings_of_threads(groups);
+    if (against_threads(groups).empty()) {
+        std::printf("\ntwo threads were not measured\n");
+        return;
+    }
+    std::printf("\n%-37s %8s %16s %7s %8s\n", "two threads against one", "attest", "quartiles", "rounds",
+                "reading");
+    for (const Comparison& row : against_threads(groups)) {
+        std::printf("%-37s", row.group.c_str());
+        print_spread(row.ratio);
+        const auto read = std::ranges::find(readings, row.group, &Comparison::group);
+        if (read != readings.end()) std::printf(" %8.2f", read->ratio.value.median);
+        print_verdict(row, row.ratio.value.median < 1 ? "SLOWER" : "LESS");
     }
 }
 
-void print_storage(const std::vector<Row>& rows) {
-    std::printf("\n%-36s %14s\n", "narrow storage against float", "times as fast");
-    for (const std::string& group : groups_of(rows)) {
-        const std::size_t cut = group.find('/');
-        if (group.substr(0, cut) != "attention_bf16" && group.substr(0, cut) != "attention_f16") continue;
-        const Row* const wide = find(rows, "attention" + group.substr(cut), "attest");
-        if (wide == nullptr) continue;
-        std::printf("%-36s %14.2f\n", group.c_str(),
-                    wide->microseconds / find(rows, group, "attest")->microseconds);
+void print_storage(const std::vector<Group>& groups) {
+    if (against_float(groups).empty()) return;
+    std::printf("\n%-37s %8s %16s %7s\n", "narrow storage against float", "times", "quartiles", "rounds");
+    for (const Comparison& row : against_float(groups)) {
+        std::printf("%-37s", row.group.c_str());
+        print_spread(row.ratio);
+        print_verdict(row, "LESS");
     }
 }
 
-bool write_curve(const std::string& path, const std::vector<Row>& rows) {
+void print_host(const std::vector<Group>& groups) {
+    std::printf(
+        "\nprobes in their own best, median and worst round; disturbed: pulses over %.2f, or reading over "
+        "%.2f\n%-37s %13s %13s %13s %13s %10s\n",
+        kClockTolerance, kReadTolerance, "", "clock", "reading", "clock of two", "reading of two",
+        "disturbed");
+    for (const Group& group : groups) {
+        std::printf("%-37s", group.name.c_str());
+        for (const auto* values : {&group.clock, &group.read, &group.clock_of_two, &group.read_of_two}) {
+            std::printf(" %6.2f %6.2f", values->empty() ? 0 : quartiles(*values).median, worst(*values));
+        }
+        std::printf(" %3td %3td of %zu\n", std::ranges::count(group.disturbed, true),
+                    std::ranges::count(group.disturbed_of_two, true), group.rounds.size());
+    }
+}
+
+void print_findings(const Findings& found, bool check) {
+    if (!found.undecided.empty()) {
+        std::printf(
+            "\nTHE HOST WAS TOO BUSY, OR THE ROUNDS TOO FEW, FOR %zu VERDICTS: each needs %zu undisturbed "
+            "rounds\n",
+            found.undecided.size(), kFewestRounds);
+    }
+    if (!check) return;
+    std::printf("\n");
+    for (const std::string& line : found.undecided)
+        std::printf("check: NO VERDICT: %s\n", line.c_str());
+    for (const std::string& line : found.missed)
+        std::printf("check: MISSED: %s\n", line.c_str());
+    std::printf("check: %zu met, %zu missed, %zu without a verdict\n", found.met, found.missed.size(),
+                found.undecided.size());
+}
+
+bool write_curve(const std::string& path, const std::vector<Group>& groups) {
     std::FILE* const file = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
     std::map<std::size_t, std::pair<double, double>> curve;
     const std::string start = "attention/h32_kv32_d128_t";
-    for (const Row& row : rows) {
-        if (row.group.starts_with(start) && row.who == "attest") {
-            curve[std::stoul(row.group.substr(start.size()))] = {row.microseconds, row.limit};
-        }
+    for (const Group& group : groups) {
+        if (!group.name.starts_with(start)) continue;
+        const auto time = times_of(group, "attest");
+        const auto limit = times_of(group, kLimit);
+        if (time && limit)
+            curve[std::stoul(group.name.substr(start.size()))] = {time->value.median, limit->value.median};
     }
     double w = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (const auto& [length, times] : curve) {
@@ -201,19 +182,43 @@ bool write_curve(const std::string& path, const std::vector<Row>& rows) {
     return path.empty() || (file != nullptr && std::fclose(file) == 0);
 }
 
-bool write_json(const std::string& path, const std::vector<Row>& rows) {
+bool write_json(const std::string& path, const std::vector<Group>& groups) {
     std::FILE* const file = std::fopen(path.c_str(), "w");
     if (file == nullptr) return false;
-    std::fputs("[\n", file);
-    for (const Row& row : rows) {
-        std::fprintf(file,
-                     "  {\"shape\": \"%s\", \"who\": \"%s\", \"microseconds\": %.3f, \"limit\": %.3f, "
-                     "\"least\": %.3f, "
-                     "\"least_limit\": %.3f}%s\n",
-                     row.group.c_str(), row.who.c_str(), row.microseconds, row.limit, row.least,
-                     row.least_limit, &row == &rows.back() ? "" : ",");
+    std::fputs("[", file);
+    const char* between = "\n";
+    for (const Group& group : groups) {
+        const auto limit = times_of(group, kLimit);
+        for (const std::string& who : members_of(group)) {
+            const auto time = times_of(group, who);
+            const auto ratio = ratio_of(group, who, kLimit);
+            std::fprintf(file, "%s  {\"shape\": \"%s\", \"who\": \"%s\"", between, group.name.c_str(),
+                         who.c_str());
+            between = ",\n";
+            put(file, "microseconds", time->value.median);
+            put(file, "limit", limit ? limit->value.median : 0);
+            put(file, "least", time->least);
+            put(file, "least_limit", limit ? limit->least : 0);
+            put(file, "ratio", ratio ? ratio->value.median : 0);
+            put(file, "ratio_lower_quartile", ratio ? ratio->value.lower : 0);
+            put(file, "ratio_upper_quartile", ratio ? ratio->value.upper : 0);
+            std::fprintf(file, ", \"rounds\": %zu, \"undisturbed_rounds\": %zu}", time->rounds,
+                         time->undisturbed);
+        }
     }
-    std::fputs("]\n", file);
+    std::fputs("\n]\n", file);
+    return std::fclose(file) == 0;
+}
+
+bool write_readings(const std::string& path, const std::vector<Group>& groups) {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) return false;
+    for (const Group& group : groups) {
+        for (std::size_t i = 0; i < group.rounds.size(); ++i) {
+            for (const auto& [who, time] : group.rounds[i])
+                std::fprintf(file, "%s\t%zu\t%s\t%.3f\n", group.name.c_str(), i, who.c_str(), time);
+        }
+    }
     return std::fclose(file) == 0;
 }
 

@@ -53,11 +53,6 @@ inline constexpr LayerShape kDoubleLayerShapes[] = {{512, 8, 1024}};
 /// The largest of the doubles'.
 inline constexpr std::size_t kDoubleArenaElements = std::size_t{32} * 4096 * 128;
 
-/// What each file of benchmarks registers.
-void register_attention();
-void register_layers();
-void register_prefill();
-
 /// print_memory says what a cache takes beside what its geometry accounts for.
 void print_memory();
 
