@@ -88,8 +88,9 @@ std::vector<Company> companies(const std::string& filter) {
     return all;
 }
 
-// A millisecond or less: a pulse is to be short beside what it watches over.
-constexpr std::size_t kPulseProducts = std::size_t{1} << 22;
+// A third of a millisecond on one core of today: long beside the waking of a second thread, so that its
+// pulses can be held against one thread's, and short beside what it watches over.
+constexpr std::size_t kPulseProducts = std::size_t{1} << 25;
 
 void enrol_pulses(const std::string& group) {
     const auto pulse = [&](const char* who, std::size_t threads) {

@@ -126,6 +126,10 @@ void print_host(const std::vector<Group>& groups) {
         std::printf(" %3td %3td of %zu\n", std::ranges::count(group.disturbed, true),
                     std::ranges::count(group.disturbed_of_two, true), group.rounds.size());
     }
+    if (!groups.empty() && groups[0].pair > kSharedCore) {
+        std::printf("two threads never had two cores: their quickest pulse took %.2f times one thread's\n",
+                    groups[0].pair);
+    }
 }
 
 void print_findings(const Findings& found, bool check) {

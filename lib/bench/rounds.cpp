@@ -119,12 +119,13 @@ void decide(std::vector<Group>& groups) {
         best = std::min(best, least_of(group, kClock));
         best_of_two = std::min(best_of_two, least_of(group, kClockOfTwo));
     }
-    const bool shared = best_of_two > kSharedCore * best;
+    const double pair = std::isfinite(best_of_two) ? best_of_two / best : 0;
     for (Group& group : groups) {
         group.reading = quickest(group, "limit:");
         group.reading_of_two = quickest(group, "both:");
         group.peer = quickest(group, "peer:");
         group.limit = slower(group, group.reading, "compute");
+        group.pair = pair;
         group.clock = in_units(group, kClock, best);
         group.clock_of_two = in_units(group, kClockOfTwo, best_of_two);
         group.read = in_units(group, group.reading, least_of(group, group.reading));
@@ -138,7 +139,7 @@ void decide(std::vector<Group>& groups) {
             const bool two = !(group.clock_of_two[i] > 0 && group.clock_of_two[i] <= kClockTolerance) ||
                              group.read_of_two[i] > kReadTolerance;
             group.disturbed.push_back(one);
-            group.disturbed_of_two.push_back(one || two || shared);
+            group.disturbed_of_two.push_back(one || two || pair > kSharedCore);
         }
     }
 }

@@ -31,12 +31,14 @@ inline constexpr const char* kClockOfTwo = "clock_2_threads";
 /// A name for the round's limit, wherever somebody's name may stand.
 inline constexpr const char* kLimit = "limit";
 
-/// A round is disturbed where a pulse took this many times the quickest pulse of the whole run, or the
-/// group's chosen reading probe this many times its own quickest reading.
+/// A round is disturbed where its slowest pulse took this many times the quickest pulse of the whole run, or
+/// the group's chosen reading probe this many times its own quickest reading. Where nobody disturbs them,
+/// pulses stay within 2 % and readings from beyond the caches within 15 %; somebody on the core's other
+/// hardware thread costs a pulse a fifth and more.
 inline constexpr double kClockTolerance = 1.10;
 inline constexpr double kReadTolerance = 1.30;
-/// Where even the quickest pulse of two threads took this many times the quickest of one, they had not two
-/// cores.
+/// Where even the quickest pulse of two threads took this many times the quickest of one, they never had two
+/// cores, and their own quickest is no measure: every round is disturbed for two.
 inline constexpr double kSharedCore = 1.5;
 /// Fewer undisturbed rounds give no verdict.
 inline constexpr std::size_t kFewestRounds = 5;
@@ -53,6 +55,7 @@ struct Group {
     std::vector<double> read = {};    ///< per round: the reading probe, in its own quickest
     std::vector<double> clock_of_two = {};
     std::vector<double> read_of_two = {};
+    double pair = 0;  ///< the run's quickest pulse of two threads, in the quickest of one; 0: not measured
     std::vector<bool> disturbed = {};         ///< for what runs in one thread
     std::vector<bool> disturbed_of_two = {};  ///< for what runs in two
 };

@@ -169,6 +169,7 @@ TEST(Rounds, TwoThreadsOnOneCoreAreDisturbed) {
     const auto groups = decided({group(kInside, rounds)});
     EXPECT_EQ(std::ranges::count(groups[0].disturbed, true), 0);
     EXPECT_EQ(std::ranges::count(groups[0].disturbed_of_two, true), 6);
+    EXPECT_EQ(groups[0].pair, 1.6);
     EXPECT_EQ(findings(groups).exit_code(), 3);
 }
 
