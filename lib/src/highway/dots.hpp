@@ -287,6 +287,16 @@ HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const S* rows, std:
     }
 }
 
+/// What `work` does with the rows of a run, as what they are stored in.
+template <class T, class Work>
+HWY_INLINE auto with_stored(const StoredRun<T>& run, const Work& work) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (run.storage == KvStorage::bf16) return work(run.template as<BFloat16>());
+        if (run.storage == KvStorage::f16) return work(run.template as<Float16>());
+    }
+    return work(run.template as<T>());
+}
+
 /// Rows that several passes of tile_queries share while they lie in the first cache.
 inline constexpr std::size_t kSharedRows = 64;
 
@@ -361,17 +371,13 @@ void score_narrow(T* out, std::size_t out_stride, const RowRun<S>& run, const T*
 template <class T>
 void score_stored(T* out, std::size_t out_stride, const StoredRun<T>& run, const T* queries,
                   std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-        if (run.storage == KvStorage::bf16) {
-            return score_narrow(out, out_stride, run.template as<BFloat16>(), queries, query_stride,
-                                query_count, width, scale);
+    with_stored(run, [&]<class S>(const RowRun<S>& rows) HWY_ATTR {
+        if constexpr (sizeof(S) < sizeof(T)) {
+            score_narrow(out, out_stride, rows, queries, query_stride, query_count, width, scale);
+        } else {
+            score_run(out, out_stride, rows, queries, query_stride, query_count, width, scale);
         }
-        if (run.storage == KvStorage::f16) {
-            return score_narrow(out, out_stride, run.template as<Float16>(), queries, query_stride,
-                                query_count, width, scale);
-        }
-    }
-    score_run(out, out_stride, run.template as<T>(), queries, query_stride, query_count, width, scale);
+    });
 }
 
 /// The scores of stored rows and of the newest behind them, of one query that registers hold. Where rows are
@@ -401,15 +407,8 @@ HWY_INLINE bool score_to_newest(T* out, const RowRun<S>& run, const T* newest, c
 template <class T>
 bool score_stored_to_newest(T* out, const StoredRun<T>& run, const T* newest, const T* query,
                             std::size_t width, T scale) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-        if (run.storage == KvStorage::bf16) {
-            return score_to_newest(out, run.template as<BFloat16>(), newest, query, width, scale);
-        }
-        if (run.storage == KvStorage::f16) {
-            return score_to_newest(out, run.template as<Float16>(), newest, query, width, scale);
-        }
-    }
-    return score_to_newest(out, run.template as<T>(), newest, query, width, scale);
+    return with_stored(run, [&](const auto& rows)
+                                HWY_ATTR { return score_to_newest(out, rows, newest, query, width, scale); });
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

@@ -357,13 +357,7 @@ void many_products(const Products<T>& out, const RowRun<S>& run, const RowRun<T>
 template <class T>
 void many_stored_products(const Products<T>& out, const StoredRun<T>& run, const RowRun<T>& vectors,
                           std::size_t width) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-        if (run.storage == KvStorage::bf16)
-            return many_products(out, run.template as<BFloat16>(), vectors, width);
-        if (run.storage == KvStorage::f16)
-            return many_products(out, run.template as<Float16>(), vectors, width);
-    }
-    many_products(out, run.template as<T>(), vectors, width);
+    with_stored(run, [&](const auto& rows) HWY_ATTR { many_products(out, rows, vectors, width); });
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

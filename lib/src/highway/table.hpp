@@ -3,8 +3,10 @@
 // which table runs is the choice of kernels.cpp.
 #pragma once
 
+#include <algorithm>
+
 #include "dots.hpp"
-#include "mix.hpp"
+#include "mix_blocks.hpp"
 #include "products.hpp"
 #include "projection.hpp"
 #include "softmax.hpp"
@@ -79,47 +81,22 @@ struct HighwayKernels {
     }
 
     // Rows [begin, end) of a block, which may lie in both runs, added to the sums of `queries` queries.
-    template <bool Totals>
-    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, const Along<T>& along, const T* w,
-                                     std::size_t w_stride, std::size_t queries, const PositionRows<T>& values,
-                                     std::size_t begin, std::size_t end, std::size_t width, bool fresh) {
+    static HWY_INLINE void mix_block(T* sums, std::size_t sum_stride, const T* w, std::size_t w_stride,
+                                     std::size_t queries, const PositionRows<T>& values, std::size_t begin,
+                                     std::size_t end, std::size_t width, bool fresh) {
         const std::size_t retained = values.retained.count;
         const std::size_t split = end < retained ? end : begin > retained ? begin : retained;
         if (begin < split) {
-            mix_stored<T, Totals>(sums, sum_stride, along, w + begin, w_stride, queries,
-                                  values.retained.part(begin, split), width, fresh);
+            mix_stored(sums, sum_stride, w + begin, w_stride, queries, values.retained.part(begin, split),
+                       width, fresh);
             fresh = false;
         }
         if (split < end) {
             const RowRun<T>& late = values.candidates;
-            mix_queries<T, Totals>(
-                sums, sum_stride, along, queries,
-                WeightedRows<T, T>{w + split, w_stride, late.rows + (split - retained) * late.stride,
-                                   late.stride, end - split},
-                width, fresh);
-        }
-    }
-
-    // Adds the last of `held` rows of sums to the one before, as often as block number `block` tells, or
-    // until there is one if it is the last; returns how many are left. totals are sums as well, if there are
-    // any.
-    static HWY_INLINE std::size_t fold(T* sums, std::size_t width, T* totals, std::size_t total_stride,
-                                       std::size_t queries, std::size_t held, std::size_t block, bool last) {
-        for (std::size_t done = block + 1; held > 1 && (done % 2 == 0 || last); done /= 2) {
-            --held;
-            add_sums(sums + (held - 1) * width, sums + held * width, width);
-            T* const total = totals == nullptr ? nullptr : totals + (held - 1) * total_stride;
-            for (std::size_t q = 0; total != nullptr && q < queries; ++q)
-                total[q] += total[q + total_stride];
-        }
-        return held;
-    }
-
-    static HWY_INLINE void copy_out(T* out, std::size_t out_stride, const T* sums, std::size_t queries,
-                                    std::size_t width, bool any) {
-        for (std::size_t q = 0; q < queries; ++q) {
-            for (std::size_t f = 0; f < width; ++f)
-                out[q * out_stride + f] = any ? sums[q * width + f] : T(0);
+            mix_queries(sums, sum_stride, queries,
+                        WeightedRows<T, T>{w + split, w_stride, late.rows + (split - retained) * late.stride,
+                                           late.stride, end - split},
+                        width, fresh);
         }
     }
 
@@ -133,66 +110,36 @@ struct HighwayKernels {
             }
             return;
         }
-        const std::size_t positions = values.size();
-        const std::size_t sums = queries * width;
-        std::size_t held = 0;
-        for (std::size_t begin = 0; begin < positions; begin += kBlock) {
-            const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
-            mix_block<false>(scratch + held * sums, width, {}, w, w_stride, queries, values, begin, end,
-                             width, true);
-            held = fold(scratch, sums, nullptr, 0, 0, held + 1, begin / kBlock, end == positions);
+        T totals[kMixedQueries];
+        for (std::size_t q = 0; q < queries; q += kMixedQueries) {
+            mix_together(out + q * out_stride, out_stride, totals, w + q * w_stride, w_stride,
+                         std::min(queries - q, kMixedQueries), values, width, scratch);
         }
-        copy_out(out, out_stride, scratch, queries, width, held != 0);
     }
-
-    // Queries that go together over all values, so many as keep the rows of a block worth their while.
-    static constexpr std::size_t kSoftGroup = 16;
 
     static void mix_soft(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                          std::size_t queries, const T* peaks, const PositionRows<T>& values,
                          std::size_t width, T* scratch) {
-        for (std::size_t q = 0; q < queries; q += kSoftGroup) {
-            soften_and_mix(out + q * out_stride, out_stride, totals + q, s + q * s_stride, s_stride,
-                           queries - q < kSoftGroup ? queries - q : kSoftGroup, peaks + q, values, width,
-                           scratch);
+        for (std::size_t q = 0; q < queries; ++q)
+            exponentials(s + q * s_stride, s + q * s_stride, values.size(), peaks[q]);
+        for (std::size_t q = 0; q < queries; q += kMixedQueries) {
+            mix_together(out + q * out_stride, out_stride, totals + q, s + q * s_stride, s_stride,
+                         std::min(queries - q, kMixedQueries), values, width, scratch);
         }
     }
 
-    // Values of one head that come from memory rather than from a cache, if they are so many bytes.
-    static constexpr std::size_t kStreamedBytes = std::size_t{512} << 10;
-
-    // The exponentials of a block are computed while the values of the one before go by, so that memory is
-    // never without a request. Only where both are whole and the one before lies in one run: else in between.
-    // A single query's values that come from memory have no time to lose to anything beside them (a tenth,
-    // measured): all exponentials come first, which is little where the prefix is long.
-    static void soften_and_mix(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
-                               std::size_t queries, const T* peaks, const PositionRows<T>& values,
-                               std::size_t width, T* scratch) {
-        constexpr std::size_t most_rows = mix_scratch_rows(static_cast<std::size_t>(-1));
-        T partials[most_rows][kSoftGroup];
-        const std::size_t positions = values.size();
-        const std::size_t retained = values.retained.count;
-        const std::size_t sums = queries * width;
-        const std::size_t bytes = retained * width * element_bytes<T>(values.retained.storage);
-        const bool apart = queries == 1 && bytes >= kStreamedBytes;
-        if (apart) exponentials(s, s, positions, peaks[0]);
-        std::size_t softened = apart ? positions : 0;
-        std::size_t held = 0;
-        for (std::size_t begin = 0; begin < positions; begin += kBlock) {
-            const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
-            for (std::size_t q = 0; softened < end && q < queries; ++q)
-                soften_block(s + q * s_stride + begin, end - begin, peaks[q]);
-            const bool whole = positions - end >= kBlock && (end <= retained || begin >= retained);
-            const bool along = whole && softened <= end;
-            softened = along ? end + kBlock : std::max(softened, end);
-            mix_block<true>(scratch + held * sums, width, {partials[held], along ? s + end : nullptr, peaks},
-                            s, s_stride, queries, values, begin, end, width, true);
-            held = fold(scratch, sums, partials[0], kSoftGroup, queries, held + 1, begin / kBlock,
-                        end == positions);
+    // Up to kMixedQueries queries over all values, and the sums of their weights.
+    static void mix_together(T* out, std::size_t out_stride, T* totals, const T* w, std::size_t w_stride,
+                             std::size_t queries, const PositionRows<T>& values, std::size_t width,
+                             T* scratch) {
+        T partial[mix_scratch_rows(static_cast<std::size_t>(-1)) * kMixedQueries];
+        const bool any = values.size() != 0;
+        if (any) mix_all(scratch, partial, w, w_stride, queries, values, width);
+        for (std::size_t q = 0; q < queries; ++q) {
+            totals[q] = any ? partial[q] : T(0);
+            for (std::size_t f = 0; f < width; ++f)
+                out[q * out_stride + f] = any ? scratch[q * width + f] : T(0);
         }
-        copy_out(out, out_stride, scratch, queries, width, held != 0);
-        for (std::size_t q = 0; q < queries; ++q)
-            totals[q] = held == 0 ? T(0) : partials[0][q];
     }
 
     // Query i of `queries`, number first + i of its group, sees first + i candidates more than the group's
@@ -216,13 +163,12 @@ struct HighwayKernels {
                 const std::size_t some = queries - q < together ? queries - q : together;
                 const std::size_t shared = common + q < end ? common + q : end;
                 T* const row = scratch + held[q] * sums + q * width;
-                mix_block<false>(row, width, {}, w + q * w_stride, w_stride, some, seen, begin, shared, width,
-                                 true);
+                mix_block(row, width, w + q * w_stride, w_stride, some, seen, begin, shared, width, true);
                 for (std::size_t i = q; i < q + some; ++i) {
                     const std::size_t own = common + i < end ? common + i : end;
                     if (own > shared) {
-                        mix_block<false>(row + (i - q) * width, width, {}, w + i * w_stride, w_stride, 1,
-                                         seen, shared, own, width, false);
+                        mix_block(row + (i - q) * width, width, w + i * w_stride, w_stride, 1, seen, shared,
+                                  own, width, false);
                     }
                     T* newest = scratch + held[i] * sums + i * width;
                     ++held[i];
