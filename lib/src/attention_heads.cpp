@@ -17,6 +17,10 @@ constexpr std::size_t kMaxSplits = 32;
 // Query rows that one piece of a prefill takes.
 constexpr std::size_t kQueryRows = 32;
 
+// Keys and values of more bytes than this are expected to come from memory, step after step, rather than from
+// a cache.
+constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
+
 // Rows [begin, end) of positions, across both runs.
 template <class T>
 PositionRows<T> slice(const PositionRows<T>& all, std::size_t begin, std::size_t end) {
@@ -72,7 +76,8 @@ class Heads {
     // Rows that query row `row` of key/value lane `lane` sees, by logical position: cached, then new ones.
     PositionRows<T> visible(const void* cached, const T* fresh, std::size_t lane, std::size_t row) const {
         const std::size_t slots = lane * call_.prefix.capacity;
-        const StoredRun<T> lanes = {cached, width_, slots + call_.prefix.length, call_.prefix.storage};
+        const StoredRun<T> lanes = {cached, width_, slots + call_.prefix.length, call_.prefix.storage,
+                                    streamed_};
         return {lanes.part(slots, lanes.count), {fresh + lane * call_.rows * width_, width_, row + 1}};
     }
     PositionRows<T> keys(std::size_t lane, std::size_t row) const {
@@ -112,12 +117,10 @@ class Heads {
         return call_.kernels.sum(scores, positions);
     }
 
-    void divide(T* mixed, T denominator, std::size_t head_lane, std::size_t row) {
-        if (!call_.kernels.all_finite(mixed, width_)) {
+    // A row of the output, which may be what was mixed.
+    void divide(T* out, const T* mixed, T denominator, std::size_t head_lane, std::size_t row) {
+        if (!call_.kernels.divide(out, mixed, width_, denominator)) {
             failure_.report(place(head_lane, row, true));
-        }
-        for (std::size_t feature = 0; feature < width_; ++feature) {
-            mixed[feature] /= denominator;
         }
     }
 
@@ -233,8 +236,7 @@ class Heads {
             const std::size_t head_lane = lane * group_ + member;
             const T denominator = totals(slot)[member];
             T* const out = merged(head_lane, 0);
-            std::copy_n(node(slot) + member * width_, width_, out);
-            divide(out, denominator, head_lane, 0);
+            divide(out, node(slot) + member * width_, denominator, head_lane, 0);
             keep_weights(head_lane, denominator);
         }
     }
@@ -282,7 +284,8 @@ class Heads {
         call_.kernels.mix_group(merged(head_lane, first), heads_ * width_, scores, longest_, count,
                                 values(lane, first), width_, folds, true);
         for (std::size_t i = 0; i < count; ++i) {
-            divide(merged(head_lane, first + i), denominators[i], head_lane, first + i);
+            T* const row = merged(head_lane, first + i);
+            divide(row, row, denominators[i], head_lane, first + i);
         }
     }
 
@@ -320,6 +323,7 @@ class Heads {
     // Of one row's buffers.
     std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
     std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
+    bool streamed_ = longest_ * lanes_ * width_ > kCachedBytes / 2 / element_bytes<T>(call_.prefix.storage);
     FirstFailure failure_;
 };
 

@@ -17,12 +17,14 @@ namespace attest::detail {
 
 struct RotationBlock;
 
-/// `count` rows, `stride` elements apart. With count 0 the pointer is never read.
+/// `count` rows, `stride` elements apart. With count 0 the pointer is never read. `streamed` is a hint: the
+/// rows will come from memory rather than from a cache.
 template <class T>
 struct RowRun {
     const T* rows = nullptr;
     std::size_t stride = 0;
     std::size_t count = 0;
+    bool streamed = false;
 };
 
 /// Rows as a cache stores them, for a layer that computes in T: a RowRun of T or of a narrow type.
@@ -32,16 +34,17 @@ struct StoredRun {
     std::size_t stride = 0;
     std::size_t count = 0;
     KvStorage storage = KvStorage::computing;
+    bool streamed = false;
 
     /// Precondition: S is what `storage` says.
     template <class S>
     [[nodiscard]] RowRun<S> as() const {
-        return {static_cast<const S*>(rows), stride, count};
+        return {static_cast<const S*>(rows), stride, count, streamed};
     }
     /// Rows [first, last) of it.
     [[nodiscard]] StoredRun part(std::size_t first, std::size_t last) const {
         const std::size_t bytes = first * stride * element_bytes<T>(storage);
-        return {static_cast<const char*>(rows) + bytes, stride, last - first, storage};
+        return {static_cast<const char*>(rows) + bytes, stride, last - first, storage, streamed};
     }
 };
 
@@ -119,6 +122,10 @@ struct Kernels {
     void (*mix_soft)(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                      std::size_t queries, const T* peaks, const PositionRows<T>& values, std::size_t width,
                      T* scratch);
+
+    /// divide sets out_i = values_i / divisor, i < n, and says whether none of the values is NaN or infinite.
+    /// out may be values.
+    bool (*divide)(T* out, const T* values, std::size_t n, T divisor);
 
     /// all_finite says whether none of values[0..n) is NaN or infinite.
     bool (*all_finite)(const T* values, std::size_t n);

@@ -93,13 +93,12 @@ struct KernelBody {
 
     template <class S>
     ATTEST_KERNEL static void project_run(T* y, const RowRun<S>& run, const T* x, std::size_t width) {
-        const auto [weights, stride, rows] = run;
         std::size_t row = 0;
-        for (; rows - row >= kRowsAtOnce; row += kRowsAtOnce) {
-            dots<kRowsAtOnce>(y + row, weights + row * stride, stride, x, width);
+        for (; run.count - row >= kRowsAtOnce; row += kRowsAtOnce) {
+            dots<kRowsAtOnce>(y + row, run.rows + row * run.stride, run.stride, x, width);
         }
-        for (; row < rows; ++row) {
-            dots<1>(y + row, weights + row * stride, stride, x, width);
+        for (; row < run.count; ++row) {
+            dots<1>(y + row, run.rows + row * run.stride, run.stride, x, width);
         }
     }
 
@@ -385,6 +384,14 @@ struct KernelBody {
         }
     }
 
+    ATTEST_KERNEL static bool divide(T* out, const T* values, std::size_t n, T divisor) {
+        const bool finite = all_finite(values, n);
+        for (std::size_t i = 0; i < n; ++i) {
+            out[i] = values[i] / divisor;
+        }
+        return finite;
+    }
+
     ATTEST_KERNEL static bool all_finite(const T* values, std::size_t n) {
         // x · 0 is NaN where x is not finite, and a NaN stays.
         T seen[kWidth] = {};
@@ -420,6 +427,7 @@ struct KernelBody {
                 .score_group = score_group,
                 .mix_group = mix_group,
                 .mix_soft = mix_soft,
+                .divide = divide,
                 .all_finite = all_finite};
     }
 };

@@ -183,12 +183,12 @@ struct Tile {
     // The sums of one tile, query by query.
     template <std::size_t Together, std::size_t kChunks>
     static HWY_INLINE V sums(const S* rows, std::size_t stride, const T* queries, std::size_t query_stride,
-                             std::size_t width) {
+                             std::size_t width, bool streamed = false) {
         V all[kNative<T>];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; r += Together) {
             for (std::size_t ahead = 0; ahead < Together; ++ahead)
-                fetch_ahead(rows + (r + ahead) * stride, width);
+                fetch_ahead(rows + (r + ahead) * stride, width, Queries > 1 && streamed);
             accumulate<Together, kChunks>(all + r, rows + r * stride, stride, queries, query_stride, width);
             keep_order();
         }
@@ -224,9 +224,9 @@ struct Tile {
 /// out[q · out_stride + r] = dot(query q, row r) · scale, Queries queries, `count` rows; a scale of 1 changes
 /// nothing, whatever the value.
 template <class T, std::size_t Queries, std::size_t Together, std::size_t kChunks, class S>
-HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
-                          std::size_t count, const T* queries, std::size_t query_stride, std::size_t width,
-                          T scale) {
+HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
+                          std::size_t query_stride, std::size_t width, T scale) {
+    const auto [rows, stride, count, streamed] = run;
     using Kernel = Tile<T, Queries, S>;
     constexpr std::size_t together = std::min(Together, Kernel::kRows);
     const Vec<T> factor = hn::Set(Tag<T>(), scale);
@@ -235,8 +235,8 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
         r = HeldQuery<T, S, kChunks>::run(out, rows, stride, count, queries, scale);
     }
     for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
-        const Vec<T> sums =
-            Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries, query_stride, width);
+        const Vec<T> sums = Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries,
+                                                                     query_stride, width, streamed);
         Kernel::store(out + r, out_stride, hn::Mul(sums, factor));
     }
     if (r < count && count >= Kernel::kRows) {
@@ -265,25 +265,26 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const S* rows, std::si
 
 /// tile_rows for any number of queries.
 template <class T, std::size_t Together, std::size_t kChunks, class S>
-HWY_INLINE void tile_queries(T* out, std::size_t out_stride, const S* rows, std::size_t stride,
-                             std::size_t count, const T* queries, std::size_t query_stride,
-                             std::size_t query_count, std::size_t width, T scale) {
+HWY_INLINE void tile_queries(T* out, std::size_t out_stride, RowRun<S> run, const T* queries,
+                             std::size_t query_stride, std::size_t query_count, std::size_t width, T scale) {
     std::size_t q = 0;
     if constexpr (kMaxQueries<T> >= 4) {
         for (; query_count - q >= 4; q += 4) {
-            tile_rows<T, 4, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
+            tile_rows<T, 4, Together, kChunks>(out + q * out_stride, out_stride, run,
                                                queries + q * query_stride, query_stride, width, scale);
+            run.streamed = false;
         }
     }
     if constexpr (kMaxQueries<T> >= 2) {
         for (; query_count - q >= 2; q += 2) {
-            tile_rows<T, 2, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
+            tile_rows<T, 2, Together, kChunks>(out + q * out_stride, out_stride, run,
                                                queries + q * query_stride, query_stride, width, scale);
+            run.streamed = false;
         }
     }
     for (; q < query_count; ++q) {
-        tile_rows<T, 1, Together, kChunks>(out + q * out_stride, out_stride, rows, stride, count,
-                                           queries + q * query_stride, query_stride, width, scale);
+        tile_rows<T, 1, Together, kChunks>(out + q * out_stride, out_stride, run, queries + q * query_stride,
+                                           query_stride, width, scale);
     }
 }
 
@@ -307,8 +308,9 @@ HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<S>& run,
     const std::size_t step = once ? run.count : kSharedRows;
     for (std::size_t r = 0; r < run.count; r += step) {
         const std::size_t some = run.count - r < step ? run.count - r : step;
-        tile_queries<T, kSideBySide, kChunks>(out + r, out_stride, run.rows + r * run.stride, run.stride,
-                                              some, queries, query_stride, query_count, width, scale);
+        tile_queries<T, kSideBySide, kChunks>(
+            out + r, out_stride, RowRun<S>{run.rows + r * run.stride, run.stride, some, run.streamed},
+            queries, query_stride, query_count, width, scale);
     }
 }
 
@@ -362,8 +364,8 @@ void score_narrow(T* out, std::size_t out_stride, const RowRun<S>& run, const T*
     for (std::size_t r = 0; r < run.count; r += step) {
         const std::size_t some = run.count - r < step ? run.count - r : step;
         widen_rows(wide, run, r, some, width);
-        tile_queries<T, kSideBySide, 0>(out + r, out_stride, wide, width, some, queries, query_stride,
-                                        query_count, width, scale);
+        tile_queries<T, kSideBySide, 0>(out + r, out_stride, RowRun<T>{wide, width, some}, queries,
+                                        query_stride, query_count, width, scale);
     }
 }
 

@@ -17,6 +17,7 @@ struct WeightedRows {
     const S* rows;
     std::size_t stride;
     std::size_t count;
+    bool streamed = false;
 };
 
 /// The sums of Queries by Vectors of features, which stay in registers while rows go by.
@@ -35,10 +36,10 @@ template <class T, std::size_t Queries, std::size_t Vectors, class S, class Each
 HWY_INLINE void mix_add(MixSums<T, Queries, Vectors>& acc, const WeightedRows<T, S>& block,
                         std::size_t feature, const Each& each) {
     const Tag<T> d;
-    const auto [w, w_stride, rows, stride, count] = block;
+    const auto [w, w_stride, rows, stride, count, streamed] = block;
     for (std::size_t j = 0; j < count; ++j) {
         const S* const row = rows + j * stride + feature;
-        fetch_ahead(row, Vectors * kNative<T>);
+        fetch_ahead(row, Vectors * kNative<T>, Queries > 1 && streamed);
         Vec<T> weight[Queries];
 #pragma GCC unroll 4
         for (std::size_t q = 0; q < Queries; ++q)
@@ -99,7 +100,7 @@ HWY_NOINLINE void mix_rows(T* sums, std::size_t sum_stride, const T* weights, st
         f, width, [&]<std::size_t Vectors>(std::integral_constant<std::size_t, Vectors>) HWY_ATTR {
             mix_tile<T, Queries, Vectors>(sums, sum_stride, block, f, fresh);
         });
-    const auto [w, w_stride, rows, stride, count] = block;
+    const auto [w, w_stride, rows, stride, count, streamed] = block;
     for (; f < width; ++f) {
         for (std::size_t q = 0; q < Queries; ++q) {
             T acc = fresh ? T(0) : sums[q * sum_stride + f];

@@ -152,10 +152,13 @@ HWY_INLINE void block_rows(const PartialSums<T>& partial, const BlockRows<T, S>&
 template <class T, std::size_t Vectors, class S>
 HWY_INLINE void block_queries(const PartialSums<T>& partial, const BlockRows<T, S>& block,
                               std::size_t queries, std::size_t width) {
+    // The first to read a block asks for what comes after it.
+    bool streamed = block.cached.streamed;
     for (std::size_t q = 0; q < queries;) {
         const PartialSums<T> own = partial.from(q, width);
         BlockRows<T, S> rows = block;
         rows.cached.w += q * block.cached.w_stride;
+        rows.cached.streamed = streamed;
         rows.candidates.w += q * block.candidates.w_stride;
         const std::size_t some = mixed_together<T>(queries - q, width);
         if (some == 4) {
@@ -166,6 +169,7 @@ HWY_INLINE void block_queries(const PartialSums<T>& partial, const BlockRows<T, 
             block_rows<T, 1, Vectors>(own, rows, width);
         }
         q += some;
+        streamed = false;
     }
 }
 
@@ -175,17 +179,19 @@ HWY_INLINE void block_queries(const PartialSums<T>& partial, const BlockRows<T, 
 template <class T, std::size_t Vectors, class S>
 HWY_NOINLINE void mix_blocks(T* sums, T* totals, const T* w, std::size_t w_stride, std::size_t queries,
                              const S* rows, std::size_t stride, std::size_t cached, const T* candidates,
-                             std::size_t candidate_stride, std::size_t positions, std::size_t width) {
+                             std::size_t candidate_stride, std::size_t positions, std::size_t width,
+                             bool streamed) {
     const PartialSums<T> partial = {sums, queries * width, totals};
     for (std::size_t begin = 0; begin < positions; begin += kBlock) {
         const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
         const std::size_t first = std::min(begin, cached);
         const std::size_t split = std::clamp(cached, begin, end);
-        const BlockRows<T, S> block = {{w + begin, w_stride, rows + first * stride, stride, split - begin},
-                                       {w + split, w_stride, candidates + (begin - first) * candidate_stride,
-                                        candidate_stride, end - split},
-                                       begin / kBlock,
-                                       end == positions};
+        const BlockRows<T, S> block = {
+            {w + begin, w_stride, rows + first * stride, stride, split - begin, streamed},
+            {w + split, w_stride, candidates + (begin - first) * candidate_stride, candidate_stride,
+             end - split},
+            begin / kBlock,
+            end == positions};
         if constexpr (sizeof(S) < sizeof(T)) {
             // A few queries widen narrow rows as they go by; more read what was widened once for all, unless
             // a row is too long for that.
@@ -215,7 +221,7 @@ HWY_INLINE void mix_all(T* sums, T* totals, const T* w, std::size_t w_stride, st
                          : width == 4 * kNative<T> ? mix_blocks<T, 4, S>
                                                    : mix_blocks<T, 0, S>;
         mix(sums, totals, w, w_stride, queries, cached.rows, cached.stride, cached.count,
-            values.candidates.rows, values.candidates.stride, values.size(), width);
+            values.candidates.rows, values.candidates.stride, values.size(), width, cached.streamed);
     });
 }
 

@@ -50,8 +50,8 @@ void project_vector(T* y, const T* weights, std::size_t stride, std::size_t rows
         // A last tile that does some rows again is cheaper than single rows.
         if (rows >= kNative<T>) done = std::min(done, rows - kNative<T>);
     }
-    tile_rows<T, 1, kRowsTogether<T>, 0>(y + done, rows - done, weights + done * stride, stride, rows - done,
-                                         x, 0, width, T(1));
+    tile_rows<T, 1, kRowsTogether<T>, 0>(
+        y + done, rows - done, RowRun<T>{weights + done * stride, stride, rows - done}, x, 0, width, T(1));
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

@@ -30,6 +30,27 @@ bool all_finite(const T* values, std::size_t n) {
 }
 
 template <class T>
+bool divide(T* out, const T* values, std::size_t n, T divisor) {
+    constexpr std::size_t lanes = kNative<T>;
+    const Tag<T> d;
+    const Vec<T> zero = hn::Zero(d);
+    const Vec<T> by = hn::Set(d, divisor);
+    Vec<T> seen = zero;
+    std::size_t i = 0;
+    for (; n - i >= lanes; i += lanes) {
+        const Vec<T> value = load(values + i);
+        seen = hn::MulAdd(value, zero, seen);
+        hn::StoreU(hn::Div(value, by), d, out + i);
+    }
+    bool finite = hn::AllTrue(d, hn::Eq(seen, seen));
+    for (; i < n; ++i) {
+        finite = finite && std::isfinite(values[i]);
+        out[i] = values[i] / divisor;
+    }
+    return finite;
+}
+
+template <class T>
 T maximum(const T* s, std::size_t n) {
     constexpr std::size_t lanes = kNative<T>;
     const Tag<T> d;
@@ -127,44 +148,40 @@ HWY_INLINE Vec<T> exponential(Vec<T> x) {
 #endif
 }
 
-template <class T>
-void exponentials(T* w, const T* s, std::size_t n, T m) {
+template <class T, bool NotPositive>
+HWY_INLINE void shifted_exponentials(T* w, const T* s, std::size_t n, T m) {
     constexpr std::size_t lanes = kNative<T>;
     const Tag<T> d;
-    const Vec<T> maximum = hn::Set(d, m);
+    const Vec<T> shift = hn::Set(d, m);
     std::size_t j = 0;
     for (; n - j >= 2 * lanes; j += 2 * lanes) {
-        const Vec<T> a = exponential<T>(hn::Sub(load(s + j), maximum));
-        const Vec<T> b = exponential<T>(hn::Sub(load(s + j + lanes), maximum));
+        const Vec<T> a = exponential<T, NotPositive>(hn::Sub(load(s + j), shift));
+        const Vec<T> b = exponential<T, NotPositive>(hn::Sub(load(s + j + lanes), shift));
         hn::StoreU(a, d, w + j);
         hn::StoreU(b, d, w + j + lanes);
     }
     for (; n - j >= lanes; j += lanes) {
-        hn::StoreU(exponential<T>(hn::Sub(load(s + j), maximum)), d, w + j);
+        hn::StoreU(exponential<T, NotPositive>(hn::Sub(load(s + j), shift)), d, w + j);
     }
     if (j < n) {
         alignas(64) T rest[lanes] = {};
         for (std::size_t l = 0; j + l < n; ++l)
             rest[l] = s[j + l] - m;
-        hn::Store(exponential<T>(hn::Load(d, rest)), d, rest);
+        hn::Store(exponential<T, NotPositive>(hn::Load(d, rest)), d, rest);
         for (std::size_t l = 0; j + l < n; ++l)
             w[j + l] = rest[l];
     }
 }
 
-/// exponentials of a whole vector in place, m being a maximum.
 template <class T>
-HWY_INLINE void soften_vector(T* s, T m) {
-    hn::StoreU(exponential<T, true>(hn::Sub(load(s), hn::Set(Tag<T>(), m))), Tag<T>(), s);
+void exponentials(T* w, const T* s, std::size_t n, T m) {
+    shifted_exponentials<T, false>(w, s, n, m);
 }
 
-/// exponentials of one block in place: all of a whole one side by side.
+/// exponentials in place, m being the maximum.
 template <class T>
-HWY_INLINE void soften_block(T* s, std::size_t n, T m) {
-    if (n != kBlock) return exponentials(s, s, n, m);
-#pragma GCC unroll 4
-    for (std::size_t j = 0; j < kBlock; j += kNative<T>)
-        soften_vector(s + j, m);
+void soften(T* s, std::size_t n, T m) {
+    shifted_exponentials<T, true>(s, s, n, m);
 }
 
 /// The transposed square of kNative rows: rows[i] lane j becomes rows[j] lane i.

@@ -20,7 +20,7 @@ template <class T>
 struct HighwayKernels {
     static T dot(const T* a, const T* b, std::size_t n) {
         T result;
-        tile_rows<T, 1, 1, 0>(&result, 1, a, 0, 1, b, 0, n, T(1));
+        tile_rows<T, 1, 1, 0>(&result, 1, RowRun<T>{a, 0, 1}, b, 0, n, T(1));
         return result;
     }
 
@@ -50,8 +50,9 @@ struct HighwayKernels {
             const std::size_t some = x_rows - first < block ? x_rows - first : block;
             for (std::size_t row = 0; row < rows; row += panel) {
                 const std::size_t wide = rows - row < panel ? rows - row : panel;
-                tile_queries<T, panel, 0>(y + first * y_stride + row, y_stride, weights + row * stride,
-                                          stride, wide, x + first * x_stride, x_stride, some, width, T(1));
+                tile_queries<T, panel, 0>(y + first * y_stride + row, y_stride,
+                                          RowRun<T>{weights + row * stride, stride, wide},
+                                          x + first * x_stride, x_stride, some, width, T(1));
             }
         }
     }
@@ -121,7 +122,7 @@ struct HighwayKernels {
                          std::size_t queries, const T* peaks, const PositionRows<T>& values,
                          std::size_t width, T* scratch) {
         for (std::size_t q = 0; q < queries; ++q)
-            exponentials(s + q * s_stride, s + q * s_stride, values.size(), peaks[q]);
+            soften(s + q * s_stride, values.size(), peaks[q]);
         for (std::size_t q = 0; q < queries; q += kMixedQueries) {
             mix_together(out + q * out_stride, out_stride, totals + q, s + q * s_stride, s_stride,
                          std::min(queries - q, kMixedQueries), values, width, scratch);
@@ -243,6 +244,7 @@ struct HighwayKernels {
                 .score_group = score_group,
                 .mix_group = mix_group,
                 .mix_soft = mix_soft,
+                .divide = divide<T>,
                 .all_finite = all_finite<T>};
     }
 };

@@ -178,32 +178,37 @@ TYPED_TEST(KernelTables, SoftMixesAgreeWithTheirSteps) {
     }
 }
 
-// So many values that their weights are made before the first goes by, and a group that does not wait for
-// that.
-TYPED_TEST(KernelTables, LongSoftMixesAgree) {
+// Rows that are said to come from memory are asked for early, those beyond the last one too.
+TYPED_TEST(KernelTables, StreamedRowsAgree) {
     using T = TypeParam;
-    constexpr std::size_t width = 128;
-    const std::size_t count = (std::size_t{512} << 10) / (width * sizeof(T)) + 7;
-    const TwoRuns<T> values(count, 1, 0, width, 11);
-    const std::size_t positions = values.rows.size();
-    for (const std::size_t queries : {std::size_t{1}, std::size_t{3}}) {
-        const Row<T> s = draw<T>(queries * positions, 12);
-        const Row<T> peaks(queries, std::ranges::max(s));
-        Row<T> scratch(queries * mix_scratch_elements(positions, width));
-        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
-            Row<T> got = s;
-            Row<T> want = s;
-            Row<T> mixed(queries * (width + 1)), mixed_want = mixed;
-            table.mix_soft(mixed.data(), width, mixed.data() + queries * width, got.data(), positions,
-                           queries, peaks.data(), values.rows, width, scratch.data());
-            portable.mix_soft(mixed_want.data(), width, mixed_want.data() + queries * width, want.data(),
-                              positions, queries, peaks.data(), values.rows, width, scratch.data());
-            EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "");
-        });
+    for (const std::size_t width : {std::size_t{64}, std::size_t{100}, std::size_t{128}}) {
+        const TwoRuns<T> values(200, 1, 0, width, 11);
+        PositionRows<T> rows = values.rows;
+        rows.retained.streamed = true;
+        const std::size_t positions = rows.size();
+        for (const std::size_t queries : std::array<std::size_t, 5>{1, 2, 3, 4, 11}) {
+            const Row<T> q = draw<T>(queries * width, 13);
+            Row<T> scratch(queries * mix_scratch_elements(positions, width));
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got(queries * positions), want = got;
+                table.score_group(got.data(), positions, q.data(), width, queries, rows, width, T(0.25));
+                portable.score_group(want.data(), positions, q.data(), width, queries, values.rows, width,
+                                     T(0.25));
+                ASSERT_EQ(difference(got, want), "");
+                const Row<T> peaks(queries, std::ranges::max(want));
+                Row<T> mixed(queries * (width + 1)), mixed_want = mixed;
+                table.mix_soft(mixed.data(), width, mixed.data() + queries * width, got.data(), positions,
+                               queries, peaks.data(), rows, width, scratch.data());
+                portable.mix_soft(mixed_want.data(), width, mixed_want.data() + queries * width, want.data(),
+                                  positions, queries, peaks.data(), values.rows, width, scratch.data());
+                EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "")
+                    << width << ' ' << queries;
+            });
+        }
     }
 }
 
-// The next block's scores become weights while this one's values go by, unless it lies in two runs.
+// Blocks of cached rows, of candidates, and of both.
 TYPED_TEST(KernelTables, SoftMixesAgreeOverManyCandidates) {
     using T = TypeParam;
     constexpr std::size_t width = 33;
@@ -311,6 +316,33 @@ TYPED_TEST(KernelTables, OneNonFiniteValueAnywhereIsSeen) {
                 values[i] = kept;
             }
         }
+    }
+}
+
+// A row divided into another and in place; what it says of the values it says before they are divided.
+TYPED_TEST(KernelTables, QuotientsAgreeAndTellNonFiniteValues) {
+    using T = TypeParam;
+    for (std::size_t n = 0; n < 150; ++n) {
+        Row<T> values = draw<T>(n, n);
+        this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+            Row<T> got(n + 1, T(7)), want = got;
+            EXPECT_TRUE(table.divide(got.data(), values.data(), n, T(3)));
+            EXPECT_TRUE(portable.divide(want.data(), values.data(), n, T(3)));
+            EXPECT_EQ(difference(got, want), "") << n;
+            for (std::size_t i = 0; i < n; ++i)
+                EXPECT_EQ(got[i], values[i] / T(3));
+            got = values;
+            got.push_back(T(7));
+            EXPECT_TRUE(table.divide(got.data(), got.data(), n, T(3)));
+            EXPECT_EQ(difference(got, want), "") << n;
+            for (std::size_t i = 0; i < n; ++i) {
+                const T kept = std::exchange(values[i], std::numeric_limits<T>::infinity());
+                EXPECT_FALSE(table.divide(got.data(), values.data(), n, T(3))) << i << " of " << n;
+                values[i] = std::numeric_limits<T>::quiet_NaN();
+                EXPECT_FALSE(table.divide(got.data(), values.data(), n, std::numeric_limits<T>::max()));
+                values[i] = kept;
+            }
+        });
     }
 }
 
