@@ -7,7 +7,9 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <zip.h>
 
@@ -69,6 +71,36 @@ std::expected<zip_stat_t, Error> stat_member(zip_t* archive, zip_uint64_t positi
     return stat;
 }
 
+// survey reads the whole directory, before memory is taken for any member.
+std::expected<std::vector<zip_stat_t>, Error> survey(zip_t* archive, std::uint64_t archive_bytes) {
+    const auto members = static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
+    if (members > kMaxArchiveMembers)
+        return refuse(ErrorCode::ArchiveTooLarge, std::to_string(members) + " members");
+    const std::uint64_t bytes_max =
+        std::min(kMaxArchiveBytes, std::max(kFreeArchiveBytes, kMaxArchiveExpansion * archive_bytes));
+    std::vector<zip_stat_t> stats;
+    std::uint64_t total = 0, packed = 0;
+    for (zip_uint64_t position = 0; position < members; ++position) {
+        auto stat = stat_member(archive, position);
+        if (!stat) return std::unexpected(std::move(stat.error()));
+        const std::string_view name = stat->name;
+        if (!name.ends_with(".npy")) return refuse(ErrorCode::InvalidArchive, "no .npy", stat->name);
+        // Neither sum wraps: a member's size is capped, and its packed size, where it is beyond the
+        // archive's, ends this at once.
+        total += stat->size;
+        if (total > bytes_max)
+            return refuse(ErrorCode::ArchiveTooLarge,
+                          std::to_string(total) + " bytes out of an archive of " +
+                              std::to_string(archive_bytes) + ", which may hold " + std::to_string(bytes_max),
+                          stat->name);
+        if (stat->comp_size > archive_bytes - packed)
+            return refuse(ErrorCode::InvalidArchive, "members share bytes of the archive", stat->name);
+        packed += stat->comp_size;
+        stats.push_back(*stat);
+    }
+    return stats;
+}
+
 // Memory grows with the bytes that really come, not with the size the directory claims.
 std::expected<std::vector<std::byte>, Error> inflate_member(zip_t* archive, zip_uint64_t position,
                                                             const zip_stat_t& stat) {
@@ -91,21 +123,14 @@ std::expected<std::vector<std::byte>, Error> inflate_member(zip_t* archive, zip_
 std::expected<File, Error> parse(std::span<const std::byte> bytes) {
     const auto archive = open_archive(bytes);
     if (!archive) return std::unexpected(archive.error());
-    const zip_int64_t members = zip_get_num_entries(archive->get(), 0);
-    if (static_cast<zip_uint64_t>(members) > kMaxArchiveMembers)
-        return refuse(ErrorCode::ArchiveTooLarge, std::to_string(members) + " members");
+    const auto stats = survey(archive->get(), bytes.size());
+    if (!stats) return std::unexpected(stats.error());
     Gathering gathering;
-    std::uint64_t total = 0;
-    for (zip_uint64_t position = 0; position < static_cast<zip_uint64_t>(members); ++position) {
-        const auto stat = stat_member(archive->get(), position);
-        if (!stat) return std::unexpected(stat.error());
-        std::string name = stat->name;
-        if (!name.ends_with(".npy")) return refuse(ErrorCode::InvalidArchive, "no .npy", name);
-        name.resize(name.size() - 4);
-        total += stat->size;
-        if (total > kMaxArchiveBytes)
-            return refuse(ErrorCode::ArchiveTooLarge, std::to_string(total) + " bytes", name);
-        auto inflated = inflate_member(archive->get(), position, *stat);
+    for (zip_uint64_t position = 0; position < stats->size(); ++position) {
+        const zip_stat_t& stat = (*stats)[position];
+        std::string name = stat.name;
+        name.resize(name.size() - std::string_view(".npy").size());
+        auto inflated = inflate_member(archive->get(), position, stat);
         if (!inflated) return std::unexpected(std::move(inflated.error()));
         auto array = decode_npy(gathering.keep(std::move(*inflated)));
         if (!array) {

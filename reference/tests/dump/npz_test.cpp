@@ -157,6 +157,81 @@ TEST(Npz, BelievesNoClaimedSize) {
     EXPECT_EQ(verdict_of_npz(claim(0)), "InvalidArchive");
 }
 
+std::string array_of(std::string_view data) {
+    return npy("|u1", "(" + std::to_string(data.size()) + ",)", data);
+}
+std::string noise(std::size_t bytes) {
+    testing::Random random(43);
+    std::string data(bytes, '\0');
+    for (char& byte : data)
+        byte = static_cast<char>(random.next());
+    return data;
+}
+
+// Zeros deflate to a thousandth. By the directory alone: the member before them is damaged, and nobody saw
+// it.
+TEST(Npz, RefusesABombBeforeItInflatesAnything) {
+    const MemberOf first{"a.npy", array_of("checked"), ZIP_CM_STORE};
+    const auto bomb = [&](std::size_t zeros, std::size_t beside) {
+        auto bytes = archive({first,
+                              {"b.npy", array_of(std::string(zeros, '\0'))},
+                              {"c.npy", array_of(noise(beside)), ZIP_CM_STORE}});
+        const std::string_view mark = "checked";
+        const auto at = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end(),
+                                    [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+        EXPECT_NE(at, bytes.end());
+        *at ^= std::byte{1};
+        return bytes;
+    };
+    const auto refused = bomb(kFreeArchiveBytes, 0);
+    EXPECT_LT(refused.size(), std::size_t{70'000});
+    EXPECT_EQ(verdict_of_npz(refused), "ArchiveTooLarge");
+    // What may come out is read, so that the damage is seen.
+    EXPECT_EQ(verdict_of_npz(bomb(kFreeArchiveBytes / 32, 0)), "InvalidArchive");
+    EXPECT_EQ(verdict_of_npz(bomb(kFreeArchiveBytes, kFreeArchiveBytes / kMaxArchiveExpansion)),
+              "InvalidArchive");
+}
+
+std::string little(std::uint64_t value, int bytes) {
+    std::string out;
+    for (int i = 0; i < bytes; ++i, value >>= 8)
+        out += static_cast<char>(value & 0xff);
+    return out;
+}
+
+// One member's fields, as both headers have them: deflated, no checksum.
+std::string fields(const std::string& name, std::size_t packed, std::size_t size) {
+    return little(20, 2) + little(0, 2) + little(8, 2) + little(0, 8) + little(packed, 4) + little(size, 4) +
+           little(name.size(), 2) + little(0, 2);
+}
+
+// A block of deflate that stores its bytes.
+std::string stored(bool last, const std::string& data) {
+    return little(last, 1) + little(data.size(), 2) + little(~data.size(), 2) + data;
+}
+
+// The first member's bytes are the second member whole, its header in a block of its own: so the bytes of a
+// small archive can be counted as often as it likes (D. Fifield, "A better zip bomb", WOOT 2019).
+TEST(Npz, RefusesMembersThatShareBytes) {
+    const std::string kernel = stored(true, array_of(noise(5000))), inner = "b.npy", outer = "a.npy";
+    const std::size_t size = kernel.size() - 5;
+    const std::string header = "PK\3\4" + fields(inner, kernel.size(), size) + inner;
+    const std::string around = stored(false, header) + kernel;
+    const std::size_t size_around = header.size() + size;
+    const std::string body = "PK\3\4" + fields(outer, around.size(), size_around) + outer + around;
+    const auto entry = [](const std::string& name, std::size_t packed, std::size_t bytes, std::size_t at) {
+        return "PK\1\2" + little(20, 2) + fields(name, packed, bytes) + little(0, 10) + little(at, 4) + name;
+    };
+    const std::string directory =
+        entry(outer, around.size(), size_around, 0) +
+        entry(inner, kernel.size(), size, body.size() - kernel.size() - header.size());
+    const std::string end = "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) +
+                            little(directory.size(), 4) + little(body.size(), 4) + little(0, 2);
+    const auto file = parse_npz(to_bytes(body + directory + end));
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().text(), "tensor b.npy: InvalidArchive: members share bytes of the archive");
+}
+
 TEST(Npz, RefusesBytesThatDoNotFitTheirChecksum) {
     auto bytes = archive({{"x.npy", kOne, ZIP_CM_STORE}});
     const std::string_view shape = "(2,)";

@@ -4,8 +4,9 @@
 // kMaxDimensions; stored and deflated members. Elements come out little-endian in C order like any other
 // dump. A text of rank 0 becomes metadata: under its own name, or, named `metadata`, as a JSON object of
 // strings. Refused with a typed error: pickled objects (nothing is ever run), structured, complex and date
-// types, texts of rank 1 and more, bytes too many or too few, encrypted members and those that would inflate
-// beyond kMaxArchiveBytes.
+// types, texts of rank 1 and more, bytes too many or too few, encrypted members, members that share bytes of
+// the archive, and more than kMaxArchiveBytes, or than kMaxArchiveExpansion times the archive, of them
+// inflated. What the archive's directory alone shows is refused before anything is inflated.
 #pragma once
 
 #include <attest/dump/error.hpp>
@@ -22,6 +23,10 @@ namespace attest::dump {
 inline constexpr std::uint64_t kMaxNpyHeaderBytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxArchiveBytes = std::uint64_t{1} << 32;  // of all members, inflated
 inline constexpr std::uint64_t kMaxArchiveMembers = 4096;
+// Numbers of a kernel hardly shrink, and masks lie beside them; what grows so much was made to. As much as
+// kFreeArchiveBytes may come out of any archive.
+inline constexpr std::uint64_t kMaxArchiveExpansion = 256;
+inline constexpr std::uint64_t kFreeArchiveBytes = std::uint64_t{1} << 26;
 
 // The one array is called arr_0, as numpy.savez calls an array without a name.
 std::expected<File, Error> read_npy(const std::string& path);
