@@ -42,7 +42,8 @@ class Collector final : public benchmark::ConsoleReporter {
             }
             // One thread's own time does not count its neighbours on the machine; several threads' does.
             const std::string& name = run.run_name.function_name;
-            const bool wall = name.ends_with("_threads");
+            // So does a pulse: it is to tell whether the core has others to serve, who also take its caches.
+            const bool wall = name.ends_with("_threads") || name.ends_with(std::string("/") + kClock);
             readings_[name.substr(name.rfind('/') + 1)].push_back(
                 (wall ? run.GetAdjustedRealTime() : run.GetAdjustedCPUTime()) / 1e3);
         }
@@ -102,15 +103,14 @@ void enrol_pulses(const std::string& group) {
     if (two_cores()) pulse(kClockOfTwo, 2);
 }
 
-// One company's round: pulses before, in the middle and after.
+// One company's round: pulses before, after every third member, and at the end.
 Round measure(Company& company, SplitMix64& random, Collector& collector) {
     shuffle(company.members, random);
     benchmark::ClearRegisteredBenchmarks();
-    enrol_pulses(company.group);
     for (std::size_t i = 0; i < company.members.size(); ++i) {
+        if (i % 3 == 0) enrol_pulses(company.group);
         const Member& member = company.members[i];
         benchmark::RegisterBenchmark((company.group + "/" + member.who).c_str(), member.run);
-        if (i == company.members.size() / 2) enrol_pulses(company.group);
     }
     enrol_pulses(company.group);
     benchmark::RunSpecifiedBenchmarks(&collector, "all");

@@ -16,7 +16,7 @@ void print_verdict(const Comparison& comparison, const char* missed) {
         case Verdict::nothing_asked:
             break;
         case Verdict::met:
-            std::printf("  asked %s%.2f: within", most ? "" : ">= ", comparison.asked);
+            std::printf("  asked %s%.2f: %s", most ? "" : ">= ", comparison.asked, most ? "within" : "met");
             break;
         case Verdict::missed:
             std::printf("  asked %s%.2f: %s", most ? "" : ">= ", comparison.asked, missed);
@@ -127,7 +127,7 @@ void print_host(const std::vector<Group>& groups) {
                     std::ranges::count(group.disturbed_of_two, true), group.rounds.size());
     }
     if (!groups.empty() && groups[0].pair > kSharedCore) {
-        std::printf("two threads never had two cores: their quickest pulse took %.2f times one thread's\n",
+        std::printf("two threads never had two cores: their quickest pulses took %.2f times one thread's\n",
                     groups[0].pair);
     }
 }

@@ -27,7 +27,7 @@ void print_findings(const Findings& found, bool check);
 /// one.
 [[nodiscard]] bool write_curve(const std::string& path, const std::vector<Group>& groups);
 [[nodiscard]] bool write_json(const std::string& path, const std::vector<Group>& groups);
-/// Every round's readings as they came: group, round, who, microseconds, tab separated.
+/// Every round, as it is reckoned with: group, round, who, microseconds, tab separated.
 [[nodiscard]] bool write_readings(const std::string& path, const std::vector<Group>& groups);
 
 }  // namespace attest::bench

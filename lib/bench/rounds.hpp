@@ -6,8 +6,8 @@
 //
 // Rounds that met a busy host are left out. Which ones these are is decided by the PROBES alone (the clock's
 // pulses and the reading probes): no time of the library, nor of a peer, is looked at, so that nobody can
-// choose the rounds in which the library looked well. The probe that is the limit is chosen once, by its
-// median over all the rounds, and not by its luckiest reading.
+// choose the rounds in which the library looked well. The probe that is the limit is chosen once, by
+// medians over all the rounds, and not by anybody's luckiest reading.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ namespace attest::bench {
 using Readings = std::map<std::string, std::vector<double>>;
 using Round = std::map<std::string, double>;
 
-/// round_of takes medians, but of the clock's pulses, which are spread over the round, the slowest.
+/// round_of takes medians, but of the clock's pulses, which are spread over the round, the mean: what share
+/// of the core's clock the round was given.
 [[nodiscard]] Round round_of(const Readings& readings);
 
 /// Pulses: as many multiply-adds on registers in every group, by one thread, and by each of two at a time.
@@ -31,13 +32,13 @@ inline constexpr const char* kClockOfTwo = "clock_2_threads";
 /// A name for the round's limit, wherever somebody's name may stand.
 inline constexpr const char* kLimit = "limit";
 
-/// A round is disturbed where its slowest pulse took this many times the quickest pulse of the whole run, or
-/// the group's chosen reading probe this many times its own quickest reading. Where nobody disturbs them,
-/// pulses stay within 2 % and readings from beyond the caches within 15 %; somebody on the core's other
-/// hardware thread costs a pulse a fifth and more.
+/// A round is disturbed where its pulses took this many times those of the run's quickest round, or the
+/// group's chosen reading probe this many times its own quickest reading. Pulses go by the wall's clock:
+/// somebody who wants the same core also takes its caches, of which a thread's own time tells nothing. Where
+/// nobody does, they stay within 5 %, and readings from beyond the caches within 20 %.
 inline constexpr double kClockTolerance = 1.10;
 inline constexpr double kReadTolerance = 1.30;
-/// Where even the quickest pulse of two threads took this many times the quickest of one, they never had two
+/// Where even the quickest pulses of two threads took this many times the quickest of one, they never had two
 /// cores, and their own quickest is no measure: every round is disturbed for two.
 inline constexpr double kSharedCore = 1.5;
 /// Fewer undisturbed rounds give no verdict.
@@ -55,7 +56,7 @@ struct Group {
     std::vector<double> read = {};    ///< per round: the reading probe, in its own quickest
     std::vector<double> clock_of_two = {};
     std::vector<double> read_of_two = {};
-    double pair = 0;  ///< the run's quickest pulse of two threads, in the quickest of one; 0: not measured
+    double pair = 0;  ///< two threads' quickest pulses, in one thread's quickest; 0: not measured
     std::vector<bool> disturbed = {};         ///< for what runs in one thread
     std::vector<bool> disturbed_of_two = {};  ///< for what runs in two
 };
@@ -82,8 +83,7 @@ struct Spread {
     bool trusted = false;
 };
 
-/// The reading of a round: somebody's, or kLimit: the chosen reading probe's, or `compute` where that is
-/// larger.
+/// The reading of a round: somebody's, or for kLimit, of who is the group's limit.
 [[nodiscard]] std::optional<double> reading(const Group& group, const Round& round, const std::string& who);
 
 /// times_of and ratio_of leave out what no round holds. If either side runs in two threads, rounds count that
