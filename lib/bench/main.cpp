@@ -89,15 +89,16 @@ std::vector<Company> companies(const std::string& filter) {
     return all;
 }
 
-// A third of a millisecond on one core of today: long beside the waking of a second thread, so that its
-// pulses can be held against one thread's, and short beside what it watches over.
-constexpr std::size_t kPulseProducts = std::size_t{1} << 25;
+// A millisecond on one core of today: the waking of a second thread must not weigh in its pulses, which
+// are held against one thread's.
+constexpr std::size_t kPulseProducts = std::size_t{1} << 27;
+constexpr int kPulseSteps = 4;
 
 void enrol_pulses(const std::string& group) {
     const auto pulse = [&](const char* who, std::size_t threads) {
         benchmark::RegisterBenchmark((group + "/" + who).c_str(), [threads](benchmark::State& state) {
             multiply_adds_alone(state, kPulseProducts * threads, threads);
-        })->MinTime(0.004);
+        })->Iterations(kPulseSteps);
     };
     pulse(kClock, 1);
     if (two_cores()) pulse(kClockOfTwo, 2);
