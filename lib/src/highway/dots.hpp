@@ -46,7 +46,7 @@ struct HeldQuery {
             Vec<T> sums[kNative<T>];
 #pragma GCC unroll 16
             for (std::size_t k = 0; k < kNative<T>; ++k) {
-                fetch_ahead(rows + (r + k) * stride, Chunks * kNative<T>);
+                fetch_ahead<false>(rows + (r + k) * stride, Chunks * kNative<T>, false);
                 sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
                 keep_order();
             }
@@ -188,7 +188,7 @@ struct Tile {
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; r += Together) {
             for (std::size_t ahead = 0; ahead < Together; ++ahead)
-                fetch_ahead(rows + (r + ahead) * stride, width, Queries > 1 && streamed);
+                fetch_ahead<(1 < Queries)>(rows + (r + ahead) * stride, width, streamed);
             accumulate<Together, kChunks>(all + r, rows + r * stride, stride, queries, query_stride, width);
             keep_order();
         }
@@ -340,7 +340,7 @@ HWY_INLINE void widen_rows(T* out, const RowRun<S>& run, std::size_t first, std:
     for (std::size_t r = 0; r < count; ++r) {
         const S* const row = run.rows + (first + r) * run.stride;
         std::size_t f = 0;
-        fetch_ahead(row, width);
+        fetch_ahead<false>(row, width, false);
         for (; width - f >= kNative<T>; f += kNative<T>)
             hn::StoreU(load<T>(row + f), Tag<T>(), out + r * width + f);
         for (; f < width; ++f)

@@ -39,7 +39,7 @@ HWY_INLINE void mix_add(MixSums<T, Queries, Vectors>& acc, const WeightedRows<T,
     const auto [w, w_stride, rows, stride, count, streamed] = block;
     for (std::size_t j = 0; j < count; ++j) {
         const S* const row = rows + j * stride + feature;
-        fetch_ahead(row, Vectors * kNative<T>, Queries > 1 && streamed);
+        fetch_ahead<(1 < Queries)>(row, Vectors * kNative<T>, streamed);
         Vec<T> weight[Queries];
 #pragma GCC unroll 4
         for (std::size_t q = 0; q < Queries; ++q)

@@ -68,9 +68,11 @@ HWY_INLINE void block_tile(const PartialSums<T>& partial, const BlockRows<T, S>&
             acc[q][v] = hn::Zero(d);
     }
     const auto add_weights = [&](const Vec<T>(&weight)[Queries]) HWY_ATTR {
+        if constexpr (Totals) {
 #pragma GCC unroll 4
-        for (std::size_t q = 0; Totals && q < Queries; ++q)
-            total[q] = hn::Add(total[q], weight[q]);
+            for (std::size_t q = 0; q < Queries; ++q)
+                total[q] = hn::Add(total[q], weight[q]);
+        }
     };
     mix_add<T, Queries, Vectors>(acc, block.cached, feature, add_weights);
     if (block.candidates.count != 0)

@@ -76,15 +76,18 @@ HWY_INLINE void hold(V& value) {
 /// caches: a sixth less time for scores, a quarter for mixes), and where several queries share rows that come
 /// from memory (a quarter less for both). One query's floats come as fast as memory gives them without, and
 /// asking for what is in a cache costs a twentieth.
-template <class S>
-HWY_INLINE void fetch_ahead(const S* row, std::size_t elements, bool shared_and_streamed = false) {
-    constexpr bool narrow = sizeof(S) == 2;
-    if (!narrow && !shared_and_streamed) return;
-    constexpr std::size_t ahead = narrow ? 4096 : 8192;
+template <bool Shared, class S>
+HWY_INLINE void fetch_ahead(const S* row, std::size_t elements, bool streamed) {
     constexpr std::size_t line = 64;
     // An address, not a pointer: it may lie beyond the rows, and is only a hint.
-    const auto address = reinterpret_cast<std::uintptr_t>(row) + ahead;
-    for (std::size_t byte = 0; byte < elements * sizeof(S); byte += line)
+    const auto address = reinterpret_cast<std::uintptr_t>(row) + 2048 * sizeof(S);
+    if constexpr (sizeof(S) == sizeof(std::uint16_t)) {
+        streamed = true;
+    } else if constexpr (!Shared) {
+        streamed = false;
+    }
+    const std::size_t bytes = streamed ? elements * sizeof(S) : 0;
+    for (std::size_t byte = 0; byte < bytes; byte += line)
         __builtin_prefetch(reinterpret_cast<const void*>(address + byte));
 }
 
