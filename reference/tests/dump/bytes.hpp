@@ -1,12 +1,19 @@
 // Files written byte by byte for the tests.
 #pragma once
 
+#include "../random.hpp"
+
+#include <attest/dump/file.hpp>
+
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace attest::dump::testing {
 
@@ -15,30 +22,40 @@ inline std::vector<std::byte> to_bytes(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-// 8 bytes of length, the header, `data` zero bytes.
-inline std::vector<std::byte> safetensors(std::string_view header, std::size_t data = 0) {
+using drawing::Random;
+
+inline std::string little_endian(std::uint64_t value, int bytes) {
     std::string out;
-    for (int shift = 0; shift < 64; shift += 8)
-        out += static_cast<char>((std::uint64_t{header.size()} >> shift) & 0xff);
-    out += header;
-    out.append(data, '\0');
-    return to_bytes(out);
+    for (int i = 0; i < bytes; ++i, value >>= 8)
+        out += static_cast<char>(value & 0xff);
+    return out;
 }
 
-// SplitMix64, written for the tests alone.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        return z ^ (z >> 31);
-    }
-    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+// 8 bytes of length, the header, `data` zero bytes.
+inline std::vector<std::byte> safetensors(std::string_view header, std::size_t data = 0) {
+    return to_bytes(little_endian(header.size(), 8).append(header).append(data, '\0'));
+}
 
-  private:
-    std::uint64_t state_;
-};
+// A version 1 file: header and data as given.
+inline std::string npy(std::string_view header, std::string_view data) {
+    const std::string version{'\1', '\0'};
+    return ("\x93NUMPY" + version + little_endian(header.size(), 2)).append(header).append(data);
+}
+
+inline std::string npy_header(std::string_view descr, std::string_view shape, bool fortran = false) {
+    return "{'descr': '" + std::string(descr) + "', 'fortran_order': " + (fortran ? "True" : "False") +
+           ", 'shape': " + std::string(shape) + ", }     \n";
+}
+
+// Whether damaged bytes were read after all: then every element can be, and otherwise the error says why.
+inline bool read_whole(const std::expected<File, Error>& file) {
+    if (!file) {
+        EXPECT_FALSE(file.error().text().empty());
+        return false;
+    }
+    for (const Tensor& tensor : file->tensors())
+        EXPECT_EQ(tensor.numbers().size(), tensor.count());
+    return true;
+}
 
 }  // namespace attest::dump::testing

@@ -14,22 +14,9 @@
 namespace attest::dump {
 namespace {
 
+using testing::npy;
+using testing::npy_header;
 using testing::to_bytes;
-
-// A version 1 file: header and data as given.
-std::string npy(std::string_view header, std::string_view data) {
-    std::string out = "\x93NUMPY";
-    out += '\x01';
-    out += '\0';
-    out += static_cast<char>(header.size() & 0xff);
-    out += static_cast<char>(header.size() >> 8);
-    return out.append(header).append(data);
-}
-
-std::string header_of(std::string_view descr, std::string_view shape, bool fortran = false) {
-    return "{'descr': '" + std::string(descr) + "', 'fortran_order': " + (fortran ? "True" : "False") +
-           ", 'shape': " + std::string(shape) + ", }     \n";
-}
 
 std::string verdict_of_npy(std::string_view bytes) {
     const auto file = parse_npy(to_bytes(bytes));
@@ -46,21 +33,21 @@ std::vector<double> numbers(std::string_view bytes) {
 }
 
 TEST(Npy, ReadsEveryTypeAndByteOrder) {
-    EXPECT_EQ(numbers(npy(header_of("<f8", "()"), std::string_view("\0\0\0\0\0\0\x04\x40", 8))),
+    EXPECT_EQ(numbers(npy(npy_header("<f8", "()"), std::string_view("\0\0\0\0\0\0\x04\x40", 8))),
               std::vector{2.5});
-    EXPECT_EQ(numbers(npy(header_of(">f8", "()"), std::string_view("\x40\x04\0\0\0\0\0\0", 8))),
+    EXPECT_EQ(numbers(npy(npy_header(">f8", "()"), std::string_view("\x40\x04\0\0\0\0\0\0", 8))),
               std::vector{2.5});
-    EXPECT_EQ(numbers(npy(header_of(">f4", "(1,)"), std::string_view("\x40\x20\0\0", 4))), std::vector{2.5});
-    EXPECT_EQ(numbers(npy(header_of("<f2", "(2,)"), std::string_view("\0\x41\0\xc1", 4))),
+    EXPECT_EQ(numbers(npy(npy_header(">f4", "(1,)"), std::string_view("\x40\x20\0\0", 4))), std::vector{2.5});
+    EXPECT_EQ(numbers(npy(npy_header("<f2", "(2,)"), std::string_view("\0\x41\0\xc1", 4))),
               (std::vector{2.5, -2.5}));
-    EXPECT_EQ(numbers(npy(header_of(">i2", "(2,)"), "\xff\xfe\x01\x02")), (std::vector{-2.0, 258.0}));
-    EXPECT_EQ(numbers(npy(header_of("<u2", "(2,)"), "\xff\xfe\x01\x02")), (std::vector{65279.0, 513.0}));
-    EXPECT_EQ(numbers(npy(header_of("|i1", "(2,)"), "\xff\x7f")), (std::vector{-1.0, 127.0}));
-    EXPECT_EQ(numbers(npy(header_of(">u1", "(2,)"), "\xff\x7f")), (std::vector{255.0, 127.0}));
-    EXPECT_EQ(numbers(npy(header_of("|b1", "(2,)"), std::string_view("\1\0", 2))), (std::vector{1.0, 0.0}));
-    EXPECT_EQ(numbers(npy(header_of(">i8", "()"), "\xff\xff\xff\xff\xff\xff\xff\xfe")), std::vector{-2.0});
-    EXPECT_EQ(numbers(npy(header_of("<u8", "(0,)"), "")), std::vector<double>{});
-    EXPECT_EQ(numbers(npy(header_of(">f8", "(3, 0, 2)", true), "")), std::vector<double>{});
+    EXPECT_EQ(numbers(npy(npy_header(">i2", "(2,)"), "\xff\xfe\x01\x02")), (std::vector{-2.0, 258.0}));
+    EXPECT_EQ(numbers(npy(npy_header("<u2", "(2,)"), "\xff\xfe\x01\x02")), (std::vector{65279.0, 513.0}));
+    EXPECT_EQ(numbers(npy(npy_header("|i1", "(2,)"), "\xff\x7f")), (std::vector{-1.0, 127.0}));
+    EXPECT_EQ(numbers(npy(npy_header(">u1", "(2,)"), "\xff\x7f")), (std::vector{255.0, 127.0}));
+    EXPECT_EQ(numbers(npy(npy_header("|b1", "(2,)"), std::string_view("\1\0", 2))), (std::vector{1.0, 0.0}));
+    EXPECT_EQ(numbers(npy(npy_header(">i8", "()"), "\xff\xff\xff\xff\xff\xff\xff\xfe")), std::vector{-2.0});
+    EXPECT_EQ(numbers(npy(npy_header("<u8", "(0,)"), "")), std::vector<double>{});
+    EXPECT_EQ(numbers(npy(npy_header(">f8", "(3, 0, 2)", true), "")), std::vector<double>{});
 }
 
 // Fortran order counts the first index fastest: element (i, j, k) of a [2, 3, 4] lies at i + 2j + 6k.
@@ -72,7 +59,7 @@ TEST(Npy, PutsFortranOrderInCOrder) {
             data += at;
             if (descr[0] == '<') data += '\0';
         }
-        const auto got = numbers(npy(header_of(descr, "(2, 3, 4)", true), data));
+        const auto got = numbers(npy(npy_header(descr, "(2, 3, 4)", true), data));
         std::vector<double> want;
         for (int i = 0; i < 2; ++i) {
             for (int j = 0; j < 3; ++j) {
@@ -90,21 +77,22 @@ TEST(Npy, ReadsTextOfRankZeroAsMetadata) {
         EXPECT_TRUE(file) << file.error().text();
         return file ? std::string(file->metadata("arr_0").value_or("nothing")) : std::string();
     };
-    EXPECT_EQ(text(npy(header_of("|S4", "()"), std::string_view("csr\0", 4))), "csr");
-    EXPECT_EQ(text(npy(header_of("<U2", "()"), std::string_view("\xf6\0\0\0\0\xf6\1\0", 8))),
+    EXPECT_EQ(text(npy(npy_header("|S4", "()"), std::string_view("csr\0", 4))), "csr");
+    EXPECT_EQ(text(npy(npy_header("<U2", "()"), std::string_view("\xf6\0\0\0\0\xf6\1\0", 8))),
               "\xc3\xb6\xf0\x9f\x98\x80");
-    EXPECT_EQ(text(npy(header_of(">U2", "()"), std::string_view("\0\0\x20\xac\0\0\0\0", 8))), "\xe2\x82\xac");
-    EXPECT_EQ(text(npy(header_of("<U0", "()"), "")), "");
-    EXPECT_EQ(verdict_of_npy(npy(header_of("|S1", "()"), "\xff")), "InvalidHeader");
-    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\xd8\0\0", 4))),
+    EXPECT_EQ(text(npy(npy_header(">U2", "()"), std::string_view("\0\0\x20\xac\0\0\0\0", 8))),
+              "\xe2\x82\xac");
+    EXPECT_EQ(text(npy(npy_header("<U0", "()"), "")), "");
+    EXPECT_EQ(verdict_of_npy(npy(npy_header("|S1", "()"), "\xff")), "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(npy(npy_header("<U1", "()"), std::string_view("\0\xd8\0\0", 4))),
               "InvalidHeader");
-    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\0\x11\0", 4))),
+    EXPECT_EQ(verdict_of_npy(npy(npy_header("<U1", "()"), std::string_view("\0\0\x11\0", 4))),
               "InvalidHeader");
     // Beyond Unicode, and of the same low bits as U+10000.
-    EXPECT_EQ(verdict_of_npy(npy(header_of("<U1", "()"), std::string_view("\0\0\1\4", 4))), "InvalidHeader");
-    EXPECT_EQ(verdict_of_npy(header_of("<U2", "()"), 4), "SizeMismatch");
-    EXPECT_EQ(verdict_of_npy(header_of("<U4611686018427387904", "()"), 4), "UnknownDtype");
-    EXPECT_EQ(verdict_of_npy(header_of("<U1", "(1,)"), 4), "UnsupportedDtype");
+    EXPECT_EQ(verdict_of_npy(npy(npy_header("<U1", "()"), std::string_view("\0\0\1\4", 4))), "InvalidHeader");
+    EXPECT_EQ(verdict_of_npy(npy_header("<U2", "()"), 4), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(npy_header("<U4611686018427387904", "()"), 4), "UnknownDtype");
+    EXPECT_EQ(verdict_of_npy(npy_header("<U1", "(1,)"), 4), "UnsupportedDtype");
 }
 
 TEST(Npy, RefusesBadStarts) {
@@ -125,7 +113,7 @@ TEST(Npy, RefusesBadStarts) {
 }
 
 TEST(Npy, ReadsEveryVersion) {
-    const std::string header = header_of("|u1", "(1,)");
+    const std::string header = npy_header("|u1", "(1,)");
     for (const char major : {'\2', '\3'}) {
         std::string bytes = "\x93NUMPY";
         bytes += major;
@@ -170,37 +158,37 @@ TEST(Npy, RefusesBadHeaders) {
     for (const char* shape :
          {"(1)", "1", "[1]", "(,)", "(1,,)", "(1 1)", "(-1,)", "(1.0,)", "(01,)", "(+1,)", "(1", "(1,",
           "(None,)", "(0x1,)", "(18446744073709551616,)", "('1',)", "((1,),)", "(1_0,)"})
-        EXPECT_EQ(verdict_of_npy(header_of("|u1", shape), 1), "InvalidNpyHeader") << shape;
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(1L, 1L)"), 1), "accepted");
+        EXPECT_EQ(verdict_of_npy(npy_header("|u1", shape), 1), "InvalidNpyHeader") << shape;
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", "(1L, 1L)"), 1), "accepted");
     std::string many = "(";
     for (std::size_t i = 0; i < kMaxDimensions; ++i)
         many += "1, ";
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", many + ")"), 1), "accepted");
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", many + "1)"), 1), "TooManyDimensions");
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", many + ")"), 1), "accepted");
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", many + "1)"), 1), "TooManyDimensions");
 }
 
 TEST(Npy, RefusesTypesItCannotCompute) {
     for (const char* descr : {"|O", "|O8", "<O4"})
-        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "ObjectArray") << descr;
+        EXPECT_EQ(verdict_of_npy(npy_header(descr, "(1,)"), 8), "ObjectArray") << descr;
     EXPECT_EQ(
         verdict_of_npy("{'descr': [('a', '<i4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,)}", 8),
         "StructuredArray");
     for (const char* descr : {"<c8", "<c16", "<f16", "<f12", "<M8", "<m8", "|V2", "<i16", "<b2", "|a3"})
-        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "UnsupportedDtype") << descr;
+        EXPECT_EQ(verdict_of_npy(npy_header(descr, "(1,)"), 8), "UnsupportedDtype") << descr;
     for (const char* descr :
          {"", "<", "f8", "=f8", "|f8", "|i2", "<x8", "<f", "<f8[s]", "<f08", "<f-8", "<f8L", "<f 8"})
-        EXPECT_EQ(verdict_of_npy(header_of(descr, "(1,)"), 8), "UnknownDtype") << descr;
+        EXPECT_EQ(verdict_of_npy(npy_header(descr, "(1,)"), 8), "UnknownDtype") << descr;
 }
 
 TEST(Npy, BytesMustFitTheShape) {
-    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 48), "accepted");
-    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 47), "SizeMismatch");
-    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2, 3)"), 49), "SizeMismatch");
-    EXPECT_EQ(verdict_of_npy(header_of("<f8", "()"), 0), "SizeMismatch");
-    EXPECT_EQ(verdict_of_npy(header_of("<f8", "(2305843009213693952,)"), 0), "ValidationOverflow");
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(18446744073709551615,)"), 0), "SizeMismatch");
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(4294967296, 4294967296)", true), 0), "ValidationOverflow");
-    EXPECT_EQ(verdict_of_npy(header_of("|u1", "(0, 18446744073709551615, 2)", true), 0), "accepted");
+    EXPECT_EQ(verdict_of_npy(npy_header("<f8", "(2, 3)"), 48), "accepted");
+    EXPECT_EQ(verdict_of_npy(npy_header("<f8", "(2, 3)"), 47), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(npy_header("<f8", "(2, 3)"), 49), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(npy_header("<f8", "()"), 0), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(npy_header("<f8", "(2305843009213693952,)"), 0), "ValidationOverflow");
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", "(18446744073709551615,)"), 0), "SizeMismatch");
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", "(4294967296, 4294967296)", true), 0), "ValidationOverflow");
+    EXPECT_EQ(verdict_of_npy(npy_header("|u1", "(0, 18446744073709551615, 2)", true), 0), "accepted");
 }
 
 // Every published file: what is right is read to its last element, the rest refused for the reason it is
@@ -289,7 +277,7 @@ TEST(Npy, PublishedFilesAgreeWithEachOther) {
 }
 
 TEST(Npy, DamagedBytesAreReadOrRefused) {
-    const std::string good = npy(header_of(">f4", "(2, 3)", true), std::string(24, 'a'));
+    const std::string good = npy(npy_header(">f4", "(2, 3)", true), std::string(24, 'a'));
     testing::Random random(31);
     std::size_t accepted = 0;
     for (int i = 0; i < 100'000; ++i) {
@@ -311,14 +299,7 @@ TEST(Npy, DamagedBytesAreReadOrRefused) {
                     bytes.erase(at, 1);
             }
         }
-        const auto file = parse_npy(to_bytes(bytes), "damaged");
-        if (!file) {
-            ASSERT_FALSE(file.error().text().empty());
-            continue;
-        }
-        ++accepted;
-        for (const Tensor& tensor : file->tensors())
-            ASSERT_EQ(tensor.numbers().size(), tensor.count());
+        accepted += testing::read_whole(parse_npy(to_bytes(bytes), "damaged")) ? 1U : 0U;
     }
     EXPECT_GT(accepted, 5'000U);
     EXPECT_LT(accepted, 60'000U);

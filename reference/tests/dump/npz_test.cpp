@@ -16,6 +16,7 @@
 namespace attest::dump {
 namespace {
 
+using testing::little_endian;
 using testing::to_bytes;
 
 struct MemberOf {
@@ -26,14 +27,7 @@ struct MemberOf {
 };
 
 std::string npy(std::string_view descr, std::string_view shape, std::string_view data) {
-    const std::string header = "{'descr': '" + std::string(descr) +
-                               "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }\n";
-    std::string out = "\x93NUMPY";
-    out += '\x01';
-    out += '\0';
-    out += static_cast<char>(header.size() & 0xff);
-    out += static_cast<char>(header.size() >> 8);
-    return out.append(header).append(data);
+    return testing::npy(testing::npy_header(descr, shape), data);
 }
 
 std::string text(std::string_view value) {
@@ -60,6 +54,12 @@ std::vector<std::byte> archive(const std::vector<MemberOf>& members) {
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     std::filesystem::remove(path);
     return to_bytes(bytes);
+}
+
+// Where a text begins.
+std::vector<std::byte>::iterator find_text(std::vector<std::byte>& bytes, std::string_view what) {
+    return std::search(bytes.begin(), bytes.end(), what.begin(), what.end(),
+                       [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
 }
 
 std::string verdict_of_npz(std::span<const std::byte> bytes) {
@@ -119,12 +119,8 @@ TEST(Npz, RefusesANameTwice) {
     auto bytes = archive({{"aa.npy", kOne}, {"ab.npy", kOne}});
     const std::string name = "ab.npy";
     std::size_t renamed = 0;
-    for (auto at = bytes.begin();; ++renamed) {
-        at = std::search(at, bytes.end(), name.begin(), name.end(),
-                         [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
-        if (at == bytes.end()) break;
+    for (auto at = find_text(bytes, name); at != bytes.end(); at = find_text(bytes, name), ++renamed)
         at[1] = std::byte{'a'};
-    }
     EXPECT_EQ(renamed, 2U);
     const auto file = parse_npz(bytes);
     ASSERT_FALSE(file);
@@ -138,13 +134,10 @@ TEST(Npz, BelievesNoClaimedSize) {
     const auto good = archive({{"x.npy", kOne}});
     const auto claim = [&](std::uint32_t size) {
         auto bytes = good;
-        const auto put = [&](std::string_view mark, std::size_t offset) {
-            const auto at = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end(),
-                                        [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+        const auto put = [&](std::string_view mark, std::ptrdiff_t offset) {
+            const auto at = find_text(bytes, mark);
             EXPECT_NE(at, bytes.end());
-            for (std::size_t i = 0; i < 4; ++i)
-                at[static_cast<std::ptrdiff_t>(offset + i)] =
-                    static_cast<std::byte>((size >> (8 * i)) & 0xff);
+            std::ranges::copy(to_bytes(little_endian(size, 4)), at + offset);
         };
         put("PK\3\4", 22);
         put("PK\1\2", 24);
@@ -176,9 +169,7 @@ TEST(Npz, RefusesABombBeforeItInflatesAnything) {
         auto bytes = archive({first,
                               {"b.npy", array_of(std::string(zeros, '\0'))},
                               {"c.npy", array_of(noise(beside)), ZIP_CM_STORE}});
-        const std::string_view mark = "checked";
-        const auto at = std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end(),
-                                    [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+        const auto at = find_text(bytes, "checked");
         EXPECT_NE(at, bytes.end());
         *at ^= std::byte{1};
         return bytes;
@@ -192,22 +183,16 @@ TEST(Npz, RefusesABombBeforeItInflatesAnything) {
               "InvalidArchive");
 }
 
-std::string little(std::uint64_t value, int bytes) {
-    std::string out;
-    for (int i = 0; i < bytes; ++i, value >>= 8)
-        out += static_cast<char>(value & 0xff);
-    return out;
-}
-
 // One member's fields, as both headers have them: deflated, no checksum.
 std::string fields(const std::string& name, std::size_t packed, std::size_t size) {
-    return little(20, 2) + little(0, 2) + little(8, 2) + little(0, 8) + little(packed, 4) + little(size, 4) +
-           little(name.size(), 2) + little(0, 2);
+    return little_endian(20, 2) + little_endian(0, 2) + little_endian(8, 2) + little_endian(0, 8) +
+           little_endian(packed, 4) + little_endian(size, 4) + little_endian(name.size(), 2) +
+           little_endian(0, 2);
 }
 
 // A block of deflate that stores its bytes.
 std::string stored(bool last, const std::string& data) {
-    return little(last, 1) + little(data.size(), 2) + little(~data.size(), 2) + data;
+    return little_endian(last, 1) + little_endian(data.size(), 2) + little_endian(~data.size(), 2) + data;
 }
 
 // The first member's bytes are the second member whole, its header in a block of its own: so the bytes of a
@@ -220,13 +205,15 @@ TEST(Npz, RefusesMembersThatShareBytes) {
     const std::size_t size_around = header.size() + size;
     const std::string body = "PK\3\4" + fields(outer, around.size(), size_around) + outer + around;
     const auto entry = [](const std::string& name, std::size_t packed, std::size_t bytes, std::size_t at) {
-        return "PK\1\2" + little(20, 2) + fields(name, packed, bytes) + little(0, 10) + little(at, 4) + name;
+        return "PK\1\2" + little_endian(20, 2) + fields(name, packed, bytes) + little_endian(0, 10) +
+               little_endian(at, 4) + name;
     };
     const std::string directory =
         entry(outer, around.size(), size_around, 0) +
         entry(inner, kernel.size(), size, body.size() - kernel.size() - header.size());
-    const std::string end = "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) +
-                            little(directory.size(), 4) + little(body.size(), 4) + little(0, 2);
+    const std::string end = "PK\5\6" + little_endian(0, 4) + little_endian(2, 2) + little_endian(2, 2) +
+                            little_endian(directory.size(), 4) + little_endian(body.size(), 4) +
+                            little_endian(0, 2);
     const auto file = parse_npz(to_bytes(body + directory + end));
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().text(), "tensor b.npy: InvalidArchive: members share bytes of the archive");
@@ -234,9 +221,7 @@ TEST(Npz, RefusesMembersThatShareBytes) {
 
 TEST(Npz, RefusesBytesThatDoNotFitTheirChecksum) {
     auto bytes = archive({{"x.npy", kOne, ZIP_CM_STORE}});
-    const std::string_view shape = "(2,)";
-    const auto at = std::search(bytes.begin(), bytes.end(), shape.begin(), shape.end(),
-                                [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+    const auto at = find_text(bytes, "(2,)");
     ASSERT_NE(at, bytes.end());
     at[3] = std::byte{' '};
     EXPECT_EQ(verdict_of_npz(bytes), "InvalidArchive");
@@ -289,14 +274,7 @@ TEST(Npz, DamagedBytesAreReadOrRefused) {
                     bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
             }
         }
-        const auto file = parse_npz(bytes, "damaged");
-        if (!file) {
-            ASSERT_FALSE(file.error().text().empty());
-            continue;
-        }
-        ++accepted;
-        for (const Tensor& tensor : file->tensors())
-            ASSERT_EQ(tensor.numbers().size(), tensor.count());
+        accepted += testing::read_whole(parse_npz(bytes, "damaged")) ? 1U : 0U;
     }
     EXPECT_GT(accepted, 200U);
     EXPECT_LT(accepted, 10'000U);
