@@ -32,14 +32,12 @@ template <std::size_t Streams, std::size_t Unroll>
         *out += sum[0];
 }
 
-template <std::size_t Streams, std::size_t Unroll>
+template <std::size_t Streams, std::size_t Unroll, std::size_t Piece>
 [[gnu::always_inline]] inline float read_both(const float* first, const float* second, std::size_t bytes) {
     float out = 0;
-    // By pieces of 128 KiB in turn, as attention reads one head's keys and then its values; or, where the
-    // range is one piece, one after the other.
-    constexpr std::size_t piece = std::size_t{128} << 10;
-    for (std::size_t at = 0; at < bytes; at += piece) {
-        const std::size_t some = std::min(piece, bytes - at);
+    // By pieces in turn, as attention reads one head's keys and then its values.
+    for (std::size_t at = 0; at < bytes; at += Piece) {
+        const std::size_t some = std::min(Piece, bytes - at);
         read_range<Streams, Unroll>(first + at / sizeof(float), some, &out);
         read_range<Streams, Unroll>(second + at / sizeof(float), some, &out);
     }
@@ -63,20 +61,25 @@ template <std::size_t Streams, std::size_t Unroll>
 ATTEST_PROBE float straight(const float* first, const float* second, std::size_t bytes) {
     return read_whole<1, 8>(first, second, bytes);
 }
-ATTEST_PROBE float straight_wide(const float* first, const float* second, std::size_t bytes) {
-    return read_whole<1, 16>(first, second, bytes);
-}
 ATTEST_PROBE float four_streams(const float* first, const float* second, std::size_t bytes) {
     return read_whole<4, 4>(first, second, bytes);
 }
 ATTEST_PROBE float in_turn(const float* first, const float* second, std::size_t bytes) {
-    return read_both<1, 8>(first, second, bytes);
+    return read_both<1, 8, std::size_t{128} << 10>(first, second, bytes);
+}
+ATTEST_PROBE float four_in_turn(const float* first, const float* second, std::size_t bytes) {
+    return read_both<4, 4, std::size_t{128} << 10>(first, second, bytes);
+}
+// The streams stay within one huge page at a time: beyond the caches that may save a fifth.
+ATTEST_PROBE float four_by_pages(const float* first, const float* second, std::size_t bytes) {
+    return read_both<4, 4, std::size_t{2} << 20>(first, second, bytes);
 }
 
 constexpr ReadProbe kProbes[kReadProbes] = {{"straight", straight},
-                                            {"straight_wide", straight_wide},
                                             {"four_streams", four_streams},
-                                            {"in_turn", in_turn}};
+                                            {"in_turn", in_turn},
+                                            {"four_in_turn", four_in_turn},
+                                            {"four_by_pages", four_by_pages}};
 
 }  // namespace
 

@@ -12,7 +12,7 @@ struct ReadProbe {
     float (*read)(const float* first, const float* second, std::size_t bytes);
 };
 
-inline constexpr std::size_t kReadProbes = 4;
+inline constexpr std::size_t kReadProbes = 5;
 [[nodiscard]] const ReadProbe (&read_probes())[kReadProbes];
 
 /// multiply_adds does `count` · 16 · kProbeChains multiply-adds on registers (floats) and returns their sum.
