@@ -1,6 +1,7 @@
 #include "probes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace attest::bench {
 namespace {
@@ -13,23 +14,27 @@ using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = floa
     asm volatile("" ::: "memory");
 }
 
-// `Streams` places of one range at a time, each with Unroll vectors.
-template <std::size_t Streams, std::size_t Unroll>
-[[gnu::always_inline]] inline void read_range(const float* range, std::size_t bytes, float* out) {
-    Floats sums[Streams * Unroll] = {};
+// `Streams` places of one range at a time, each with Unroll vectors. Every index is known when compiling: an
+// array that loops go over may be kept in memory, and every sum goes there and back.
+template <std::size_t Streams, std::size_t Unroll, std::size_t... s, std::size_t... u>
+[[gnu::always_inline]] inline void read_range(const float* range, std::size_t bytes, float* out,
+                                              std::index_sequence<s...>, std::index_sequence<u...>) {
+    Floats sums[Streams][Unroll] = {};
     const std::size_t part = bytes / sizeof(float) / Streams;
     for (std::size_t i = 0; i < part; i += 16 * Unroll) {
-#pragma GCC unroll 4
-        for (std::size_t s = 0; s < Streams; ++s) {
-#pragma GCC unroll 16
-            for (std::size_t u = 0; u < Unroll; ++u) {
-                sums[s * Unroll + u] += *reinterpret_cast<const Unaligned*>(range + s * part + i + u * 16);
-            }
+        const auto read = [&](Floats(&of_stream)[Unroll], const float* from) {
+            ((of_stream[u] += *reinterpret_cast<const Unaligned*>(from + u * 16)), ...);
             keep_order();
-        }
+        };
+        (read(sums[s], range + s * part + i), ...);
     }
-    for (const Floats& sum : sums)
-        *out += sum[0];
+    const auto fold = [&](const Floats(&of_stream)[Unroll]) { *out += (of_stream[u][0] + ...); };
+    (fold(sums[s]), ...);
+}
+template <std::size_t Streams, std::size_t Unroll>
+[[gnu::always_inline]] inline void read_range(const float* range, std::size_t bytes, float* out) {
+    read_range<Streams, Unroll>(range, bytes, out, std::make_index_sequence<Streams>(),
+                                std::make_index_sequence<Unroll>());
 }
 
 template <std::size_t Streams, std::size_t Unroll, std::size_t Piece>
