@@ -42,6 +42,16 @@ Row<T> draw(std::size_t count, std::uint64_t seed) {
     return values;
 }
 
+/// Scores so close to each other that every weight counts: of draw's, the largest takes all.
+template <class T>
+Row<T> draw_scores(std::size_t count, std::uint64_t seed) {
+    SplitMix64 random = SplitMix64::from_seed(seed);
+    Row<T> scores(count);
+    for (T& score : scores)
+        score = static_cast<T>(next_symmetric(random, 1.0));
+    return scores;
+}
+
 template <class T>
 std::string difference(const Row<T>& got, const Row<T>& want) {
     for (std::size_t i = 0; i < want.size(); ++i) {

@@ -143,7 +143,7 @@ TYPED_TEST(KernelTables, SoftMixesAgreeWithTheirSteps) {
             const std::size_t queries = (width + count) % 3 == 0 ? 1 : 1 + (width + count) % 19;
             const TwoRuns<T> values(count, 1 + count % 70, 0, width, width * 77 + count);
             const std::size_t positions = values.rows.size();
-            const Row<T> s = draw<T>(queries * (positions + 1), width + 3 * count);
+            const Row<T> s = draw_scores<T>(queries * (positions + 1), width + 3 * count);
             const Kernels<T>& portable = *available_kernels<T>()[0];
             Row<T> peaks(queries);
             Row<T> weights(s.size());
@@ -208,6 +208,32 @@ TYPED_TEST(KernelTables, StreamedRowsAgree) {
     }
 }
 
+// Subtrees of blocks of every size whose halves grow side by side, one after the other, and more of the
+// largest than one; the last block short, with a candidate, and of nothing else.
+TYPED_TEST(KernelTables, ManyBlocksOfOneQueryAgree) {
+    using T = TypeParam;
+    for (const std::size_t width : {kLanes<T> * 4, kLanes<T> * 8}) {
+        for (const std::size_t retained :
+             std::array<std::size_t, 10>{447, 448, 449, 511, 512, 1023, 4095, 4096, 8191, 12345}) {
+            const TwoRuns<T> values(retained, retained % 3, 0, width, retained);
+            const std::size_t positions = values.rows.size();
+            const Row<T> s = draw_scores<T>(positions, retained);
+            const T peak = std::ranges::max(s);
+            Row<T> scratch(mix_scratch_elements(positions, width));
+            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                Row<T> got = s, want = s;
+                Row<T> mixed(width + 2, T(7)), mixed_want = mixed;
+                table.mix_soft(mixed.data(), width, &mixed[width], got.data(), positions, 1, &peak,
+                               values.rows, width, scratch.data());
+                portable.mix_soft(mixed_want.data(), width, &mixed_want[width], want.data(), positions, 1,
+                                  &peak, values.rows, width, scratch.data());
+                EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "")
+                    << width << ", " << retained;
+            });
+        }
+    }
+}
+
 // Blocks of cached rows, of candidates, and of both.
 TYPED_TEST(KernelTables, SoftMixesAgreeOverManyCandidates) {
     using T = TypeParam;
@@ -217,7 +243,7 @@ TYPED_TEST(KernelTables, SoftMixesAgreeOverManyCandidates) {
             const TwoRuns<T> values(retained, fresh, 0, width, retained + fresh);
             const std::size_t positions = values.rows.size();
             for (const std::size_t queries : {std::size_t{1}, std::size_t{4}}) {
-                const Row<T> s = draw<T>(queries * positions, 12);
+                const Row<T> s = draw_scores<T>(queries * positions, 12);
                 const Row<T> peaks(queries, positions == 0 ? T(0) : std::ranges::max(s));
                 Row<T> scratch(queries * mix_scratch_elements(positions, width));
                 this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
