@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "finite.hpp"
 
@@ -53,7 +54,9 @@ class Heads {
   public:
     Heads(const RowsCall<T>& call, RowBuffers<T>& buffers, Tensor<T>* weights)
         : call_(call),
-          buffers_(buffers),
+          buffers_{buffers.queries.span(), buffers.keys.span(),  buffers.values.span(),
+                   buffers.scores.span(),  buffers.folds.span(), buffers.denominators.span(),
+                   buffers.merged.span()},
           weights_(weights),
           width_(call.geometry.head_width),
           heads_(call.geometry.heads),
@@ -161,9 +164,10 @@ class Heads {
             mix(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
         };
         if (chunks == 1) {
-            auto whole = [&](std::size_t lane, std::size_t worker) {
-                score_chunk(lane, worker);
-                mix_chunk(lane, worker);
+            auto whole = [&](std::size_t lane, std::size_t) {
+                score(lane, lane, 0, longest_);
+                join_peaks(lane, lane, 1);
+                mix(lane, lane, 0, longest_);
                 if (lane + 1 < lanes_) expect(keys(lane + 1, 0));
                 finish(lane, lane);
             };
@@ -311,8 +315,19 @@ class Heads {
         return std::unexpected(NonFiniteHeadOutput{flat_row * width_ + found->index, found->value});
     }
 
-    const RowsCall<T>& call_;
-    RowBuffers<T>& buffers_;
+    // Copies, one step away from here: what a pointer led to would have to come back into the first cache
+    // with every head, each step of the way behind all the rows that are being read.
+    const RowsCall<T> call_;
+    struct Rooms {
+        std::span<T> queries;
+        std::span<T> keys;
+        std::span<T> values;
+        std::span<T> scores;
+        std::span<T> folds;
+        std::span<T> denominators;
+        std::span<T> merged;
+    };
+    const Rooms buffers_;
     Tensor<T>* weights_;
     std::size_t width_;
     std::size_t heads_;

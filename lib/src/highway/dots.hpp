@@ -18,70 +18,6 @@ inline constexpr std::size_t kSideBySide = 4;
 template <class T>
 inline constexpr std::size_t kMaxQueries = kNative<T> < 4 ? kNative<T> : 4;
 
-/// One short query in registers against rows in strict order of address, kNative rows a tile. S: what the
-/// rows are stored in, T or a narrow type.
-template <class T, class S, std::size_t Chunks>
-struct HeldQuery {
-    template <std::size_t... c>
-    static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
-                                      const T* query, T scale, std::index_sequence<c...>) {
-        const Vec<T> factor = hn::Set(Tag<T>(), scale);
-        return tiles(out, rows, stride, count, factor, load(query + c * kNative<T>)...);
-    }
-
-    template <class E>
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const E*) {
-        return sum;
-    }
-    template <class E, class... Rest>
-    static HWY_INLINE Vec<T> add_products(Vec<T> sum, const E* row, Vec<T> x, Rest... rest) {
-        return add_products(hn::MulAdd(load<T>(row), x, sum), row + kNative<T>, rest...);
-    }
-
-    template <class... Held>
-    static HWY_INLINE std::size_t tiles(T* out, const S* rows, std::size_t stride, std::size_t count,
-                                        Vec<T> factor, Held... held) {
-        std::size_t r = 0;
-        for (; count - r >= kNative<T>; r += kNative<T>) {
-            Vec<T> sums[kNative<T>];
-#pragma GCC unroll 16
-            for (std::size_t k = 0; k < kNative<T>; ++k) {
-                fetch_ahead<false>(rows + (r + k) * stride, Chunks * kNative<T>, false);
-                sums[k] = add_products(hn::Zero(Tag<T>()), rows + (r + k) * stride, held...);
-                keep_order();
-            }
-            hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out + r);
-        }
-        return r;
-    }
-
-    /// Returns how many of `count` rows it has done: whole tiles.
-    static HWY_INLINE std::size_t run(T* out, const S* rows, std::size_t stride, std::size_t count,
-                                      const T* query, T scale) {
-        return run(out, rows, stride, count, query, scale, std::make_index_sequence<Chunks>());
-    }
-
-    template <std::size_t... c>
-    static HWY_INLINE Vec<T> last(const S* rows, std::size_t stride, const T* newest, const T* query,
-                                  std::index_sequence<c...>) {
-        Vec<T> sums[kNative<T>];
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k + 1 < kNative<T>; ++k) {
-            sums[k] = add_products(hn::Zero(Tag<T>()), rows + k * stride, load(query + c * kNative<T>)...);
-            keep_order();
-        }
-        sums[kNative<T> - 1] = add_products(hn::Zero(Tag<T>()), newest, load(query + c * kNative<T>)...);
-        return fold_rows<T>(sums);
-    }
-
-    /// A tile of kNative − 1 rows and the newest behind them, out of the way of the loop over all others.
-    static HWY_NOINLINE void last(T* out, const S* rows, std::size_t stride, const T* newest, const T* query,
-                                  T scale) {
-        const Vec<T> sums = last(rows, stride, newest, query, std::make_index_sequence<Chunks>());
-        hn::StoreU(hn::Mul(sums, hn::Set(Tag<T>(), scale)), Tag<T>(), out);
-    }
-};
-
 /// A tile: Queries vectors by kNative / Queries rows, so that its sums fill one vector.
 template <class T, std::size_t Queries, class S = T>
 struct Tile {
@@ -231,9 +167,6 @@ HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const RowRun<S>& run, 
     constexpr std::size_t together = std::min(Together, Kernel::kRows);
     const Vec<T> factor = hn::Set(Tag<T>(), scale);
     std::size_t r = 0;
-    if constexpr (Queries == 1 && kParts<T> == 1 && kChunks != 0 && kChunks <= 8) {
-        r = HeldQuery<T, S, kChunks>::run(out, rows, stride, count, queries, scale);
-    }
     for (; count - r >= Kernel::kRows; r += Kernel::kRows) {
         const Vec<T> sums = Kernel::template sums<together, kChunks>(rows + r * stride, stride, queries,
                                                                      query_stride, width, streamed);
@@ -380,37 +313,6 @@ void score_stored(T* out, std::size_t out_stride, const StoredRun<T>& run, const
             score_run(out, out_stride, rows, queries, query_stride, query_count, width, scale);
         }
     });
-}
-
-/// The scores of stored rows and of the newest behind them, of one query that registers hold. Where rows are
-/// left over after whole tiles, the last tile ends with the newest, which costs nothing more there. Returns
-/// whether it has done so: else nothing is done.
-template <class T, std::size_t Chunks, class S>
-HWY_INLINE bool score_to_newest(T* out, const RowRun<S>& run, const T* newest, const T* query, T scale) {
-    if constexpr (kParts<T> == 1 && Chunks <= 8) {
-        using Kernel = HeldQuery<T, S, Chunks>;
-        if (run.count < kNative<T> || run.count % kNative<T> == 0) return false;
-        static_cast<void>(Kernel::run(out, run.rows, run.stride, run.count, query, scale));
-        const std::size_t first = run.count + 1 - kNative<T>;
-        Kernel::last(out + first, run.rows + first * run.stride, run.stride, newest, query, scale);
-        return true;
-    }
-    return false;
-}
-template <class T, class S>
-HWY_INLINE bool score_to_newest(T* out, const RowRun<S>& run, const T* newest, const T* query,
-                                std::size_t width, T scale) {
-    return width == 64    ? score_to_newest<T, 64 / kLanes<T>>(out, run, newest, query, scale)
-           : width == 128 ? score_to_newest<T, 128 / kLanes<T>>(out, run, newest, query, scale)
-                          : false;
-}
-
-/// score_to_newest of what a cache stores.
-template <class T>
-bool score_stored_to_newest(T* out, const StoredRun<T>& run, const T* newest, const T* query,
-                            std::size_t width, T scale) {
-    return with_stored(run, [&](const auto& rows)
-                                HWY_ATTR { return score_to_newest(out, rows, newest, query, width, scale); });
 }
 
 }  // namespace attest::detail::HWY_NAMESPACE

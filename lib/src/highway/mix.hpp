@@ -30,31 +30,37 @@ inline constexpr std::size_t kMixSums = HWY_CAP_GE512 || HWY_TARGET == HWY_NEON 
 template <std::size_t Queries>
 inline constexpr std::size_t kMixVectors = std::min<std::size_t>(kMixSums / Queries, 8);
 
-/// acc += w · row over `count` rows, in their order. `each` is called with a row's number and the weights
-/// that it was given, one a query.
+/// acc += w · row of one row, whose weights are w_stride apart. `each` is called with these.
+template <class T, std::size_t Queries, std::size_t Vectors, class S, class Each>
+HWY_INLINE void mix_row(MixSums<T, Queries, Vectors>& acc, const T* w, std::size_t w_stride, const S* row,
+                        bool streamed, const Each& each) {
+    fetch_ahead<(1 < Queries)>(row, Vectors * kNative<T>, streamed);
+    Vec<T> weight[Queries];
+#pragma GCC unroll 4
+    for (std::size_t q = 0; q < Queries; ++q)
+        weight[q] = hn::Set(Tag<T>(), w[q * w_stride]);
+    each(weight);
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < Vectors; ++v) {
+        Vec<T> value = load<T>(row + v * kNative<T>);
+        if constexpr (Queries > 1) hold(value);
+#pragma GCC unroll 4
+        for (std::size_t q = 0; q < Queries; ++q)
+            acc[q][v] = hn::MulAdd(weight[q], value, acc[q][v]);
+    }
+    keep_order();
+}
+
+/// mix_row of all rows, in their order.
 template <class T, std::size_t Queries, std::size_t Vectors, class S, class Each>
 HWY_INLINE void mix_add(MixSums<T, Queries, Vectors>& acc, const WeightedRows<T, S>& block,
                         std::size_t feature, const Each& each) {
-    const Tag<T> d;
-    const auto [w, w_stride, rows, stride, count, streamed] = block;
-    for (std::size_t j = 0; j < count; ++j) {
-        const S* const row = rows + j * stride + feature;
-        fetch_ahead<(1 < Queries)>(row, Vectors * kNative<T>, streamed);
-        Vec<T> weight[Queries];
-#pragma GCC unroll 4
-        for (std::size_t q = 0; q < Queries; ++q)
-            weight[q] = hn::Set(d, w[q * w_stride + j]);
-        each(weight);
-#pragma GCC unroll 8
-        for (std::size_t v = 0; v < Vectors; ++v) {
-            Vec<T> value = load<T>(row + v * kNative<T>);
-            if constexpr (Queries > 1) hold(value);
-#pragma GCC unroll 4
-            for (std::size_t q = 0; q < Queries; ++q)
-                acc[q][v] = hn::MulAdd(weight[q], value, acc[q][v]);
-        }
-        keep_order();
-    }
+    // keep_order has what lies in memory read again, row by row; these don't.
+    const auto [weights, w_stride, rows, stride, count, streamed] = block;
+    const T* w = weights;
+    const S* row = rows + feature;
+    for (std::size_t j = 0; j < count; ++j, ++w, row += stride)
+        mix_row<T, Queries, Vectors>(acc, w, w_stride, row, streamed, each);
 }
 
 /// sums += w · row over the rows of one block, or from +0 if fresh.

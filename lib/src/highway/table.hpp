@@ -6,7 +6,8 @@
 #include <algorithm>
 
 #include "dots.hpp"
-#include "mix_blocks.hpp"
+#include "held_query.hpp"
+#include "mix_pairs.hpp"
 #include "products.hpp"
 #include "projection.hpp"
 #include "softmax.hpp"
@@ -70,7 +71,7 @@ struct HighwayKernels {
             return;
         }
         if (queries == 1 && keys.candidates.count == 1 &&
-            score_stored_to_newest(s, keys.retained, keys.candidates.rows, q, width, scale)) {
+            score_to_newest(s, keys.retained, keys.candidates.rows, q, width, scale)) {
             return;
         }
         score_stored(s, s_stride, keys.retained, q, q_stride, queries, width, scale);
@@ -133,13 +134,14 @@ struct HighwayKernels {
     static void mix_together(T* out, std::size_t out_stride, T* totals, const T* w, std::size_t w_stride,
                              std::size_t queries, const PositionRows<T>& values, std::size_t width,
                              T* scratch) {
-        T partial[mix_scratch_rows(static_cast<std::size_t>(-1)) * kMixedQueries];
-        const bool any = values.size() != 0;
-        if (any) mix_all(scratch, partial, w, w_stride, queries, values, width);
+        if (values.size() != 0) {
+            T partial[mix_scratch_rows(static_cast<std::size_t>(-1)) * kMixedQueries];
+            mix_all(scratch, partial, out, out_stride, totals, w, w_stride, queries, values, width);
+            return;
+        }
         for (std::size_t q = 0; q < queries; ++q) {
-            totals[q] = any ? partial[q] : T(0);
-            for (std::size_t f = 0; f < width; ++f)
-                out[q * out_stride + f] = any ? scratch[q * width + f] : T(0);
+            totals[q] = T(0);
+            std::fill_n(out + q * out_stride, width, T(0));
         }
     }
 
