@@ -25,6 +25,9 @@ struct BlockSums {
     MixSums<T, 1, Vectors> acc;
     Vec<T> total;
 
+    // Written out: one of the compiler's own would not have this target's instructions.
+    HWY_INLINE BlockSums() { clear(); }
+
     HWY_INLINE void clear() {
         total = hn::Zero(Tag<T>());
 #pragma GCC unroll 8
@@ -81,7 +84,6 @@ HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w
         BlockSums<T, Vectors> sum;
         if (half == 0) {
             const std::size_t at = start * kBlock;
-            sum.clear();
             sum.add_rows(w + at, rows + at * stride, stride, std::min(kBlock, cached - at));
             if (start + 1 == blocks)
                 sum.add_rows(w + cached, candidates, candidate_stride, positions - cached);
@@ -95,7 +97,6 @@ HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w
             const S* far = rows + far_at * stride;
             const std::size_t count = std::min(kBlock, cached - far_at);
             BlockSums<T, Vectors> other;
-            other.clear();
             sum.clear();
             for (std::size_t j = 0; j < count; ++j, ++near_w, ++far_w, near += stride, far += stride) {
                 other.add_row(near_w, near);
