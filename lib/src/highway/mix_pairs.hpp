@@ -83,10 +83,10 @@ HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w
         const std::size_t half = size / 2;
         BlockSums<T, Vectors> sum;
         if (half == 0) {
+            // A single block is the last.
             const std::size_t at = start * kBlock;
             sum.add_rows(w + at, rows + at * stride, stride, std::min(kBlock, cached - at));
-            if (start + 1 == blocks)
-                sum.add_rows(w + cached, candidates, candidate_stride, positions - cached);
+            sum.add_rows(w + cached, candidates, candidate_stride, positions - cached);
         }
         for (std::size_t b = 0; b < half; ++b) {
             const std::size_t near_at = (start + b) * kBlock;
