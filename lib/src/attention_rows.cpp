@@ -23,6 +23,13 @@ void keep(Tensor<T>* tensor, const T* values) {
 constexpr std::size_t kPieceRows = 192;
 constexpr std::size_t kPieceFeatures = 64;
 
+// Whether a matrix goes by in one piece: for one row a sequence it is read from memory as fast as that gives
+// it, and every piece begins anew. More rows have pieces that caches hold, more workers pieces to share.
+template <class T>
+bool reads_whole(const RowsCall<T>& call) {
+    return call.rows == 1 && call.executor.workers() == 1;
+}
+
 // x [B, n, D] times W [heads·d, D] into [B, heads, n, d].
 template <class T>
 struct HeadProjection {
@@ -30,8 +37,9 @@ struct HeadProjection {
     T* out;
     std::size_t heads;
 
-    // One head, input rows [first, first + count) of all B · n.
-    void run(const RowsCall<T>& call, const T* input, std::size_t head, std::size_t first,
+    // One head, or for one row a sequence `some` from number `head` on, input rows [first, first + count) of
+    // all B · n.
+    void run(const RowsCall<T>& call, const T* input, std::size_t head, std::size_t some, std::size_t first,
              std::size_t count) const {
         const std::size_t model_width = call.geometry.model_width;
         const std::size_t head_width = call.geometry.head_width;
@@ -39,7 +47,7 @@ struct HeadProjection {
         if (call.rows == 1) {
             call.kernels.project_rows(out + (first * heads + head) * head_width, heads * head_width,
                                       input + first * model_width, model_width, count, rows, model_width,
-                                      head_width, model_width);
+                                      some * head_width, model_width);
             return;
         }
         for (std::size_t row = first; row < first + count;) {
@@ -57,15 +65,25 @@ template <class T>
 void project_heads(const RowsCall<T>& call, const T* input, const HeadProjection<T> (&projections)[3]) {
     const std::size_t rows = call.batch * call.rows;
     const std::size_t heads = projections[0].heads + projections[1].heads + projections[2].heads;
+    const std::size_t row_parts = (rows + kPieceRows - 1) / kPieceRows;
+    if (reads_whole(call)) {
+        auto matrix = [&](std::size_t index, std::size_t) {
+            const HeadProjection<T>& all = projections[index % 3];
+            const std::size_t first = index / 3 * kPieceRows;
+            all.run(call, input, 0, all.heads, first, std::min(kPieceRows, rows - first));
+        };
+        run_pieces(call.executor, 3 * row_parts, matrix);
+        return;
+    }
     auto piece = [&](std::size_t index, std::size_t) {
         const std::size_t first = index / heads * kPieceRows;
         std::size_t head = index % heads;
         std::size_t which = 0;
         for (; head >= projections[which].heads; ++which)
             head -= projections[which].heads;
-        projections[which].run(call, input, head, first, std::min(kPieceRows, rows - first));
+        projections[which].run(call, input, head, 1, first, std::min(kPieceRows, rows - first));
     };
-    run_pieces(call.executor, heads * ((rows + kPieceRows - 1) / kPieceRows), piece);
+    run_pieces(call.executor, heads * row_parts, piece);
 }
 
 // merged [B·n, H·d] times wo [D, H·d] into [B·n, D].
@@ -74,14 +92,15 @@ void project_output(const RowsCall<T>& call, const T* merged, T* output) {
     const std::size_t rows = call.batch * call.rows;
     const std::size_t model_width = call.geometry.model_width;
     const std::size_t merged_width = call.geometry.heads * call.geometry.head_width;
-    const std::size_t parts = (model_width + kPieceFeatures - 1) / kPieceFeatures;
+    const std::size_t features = reads_whole(call) ? model_width : kPieceFeatures;
+    const std::size_t parts = (model_width + features - 1) / features;
     auto piece = [&](std::size_t index, std::size_t) {
         const std::size_t first = index / parts * kPieceRows;
-        const std::size_t feature = index % parts * kPieceFeatures;
+        const std::size_t feature = index % parts * features;
         call.kernels.project_rows(
             output + first * model_width + feature, model_width, merged + first * merged_width, merged_width,
             std::min(kPieceRows, rows - first), call.weights[3] + feature * merged_width, merged_width,
-            std::min(kPieceFeatures, model_width - feature), merged_width);
+            std::min(features, model_width - feature), merged_width);
     };
     run_pieces(call.executor, parts * ((rows + kPieceRows - 1) / kPieceRows), piece);
 }
