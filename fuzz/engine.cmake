@@ -1,6 +1,6 @@
-# What every driver is made of, and the engine it is linked to. LIB_FUZZING_ENGINE (a variable or, as OSS-Fuzz gives it, from the environment) names the engine
-# to link; without one it is clang's libFuzzer, and with another compiler a main that runs the files it is
-# given, so that drivers never rot.
+# What every driver is made of, and the engine it is linked to. LIB_FUZZING_ENGINE (a variable or, as OSS-Fuzz gives
+# it, from the environment) names it; without one it is clang's libFuzzer, and with another compiler a main that runs
+# the files it is given, so that drivers never rot.
 if(NOT LIB_FUZZING_ENGINE AND DEFINED ENV{LIB_FUZZING_ENGINE})
     set(LIB_FUZZING_ENGINE $ENV{LIB_FUZZING_ENGINE})
 endif()

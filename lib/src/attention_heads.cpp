@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <mutex>
-#include <span>
 
 #include "finite.hpp"
 
@@ -54,9 +53,7 @@ class Heads {
   public:
     Heads(const RowsCall<T>& call, RowBuffers<T>& buffers, Tensor<T>* weights)
         : call_(call),
-          buffers_{buffers.queries.span(), buffers.keys.span(),  buffers.values.span(),
-                   buffers.scores.span(),  buffers.folds.span(), buffers.denominators.span(),
-                   buffers.merged.span()},
+          buffers_(buffers),
           weights_(weights),
           width_(call.geometry.head_width),
           heads_(call.geometry.heads),
@@ -315,19 +312,8 @@ class Heads {
         return std::unexpected(NonFiniteHeadOutput{flat_row * width_ + found->index, found->value});
     }
 
-    // Copies, one step away from here: what a pointer led to would have to come back into the first cache
-    // with every head, each step of the way behind all the rows that are being read.
-    const RowsCall<T> call_;
-    struct Rooms {
-        std::span<T> queries;
-        std::span<T> keys;
-        std::span<T> values;
-        std::span<T> scores;
-        std::span<T> folds;
-        std::span<T> denominators;
-        std::span<T> merged;
-    };
-    const Rooms buffers_;
+    const RowsCall<T>& call_;
+    RowBuffers<T>& buffers_;
     Tensor<T>* weights_;
     std::size_t width_;
     std::size_t heads_;

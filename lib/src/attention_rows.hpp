@@ -42,12 +42,11 @@ struct PrefixRows {
     KvStorage storage = KvStorage::computing;
 };
 
-/// RowsCall is what one computation reads. The kernels are here themselves: a pointer to them, followed at
-/// every head, would find them gone from the first cache, and wait behind all that is being read. Row i of
-/// `rows` stands at first_position + prefix.length + i and sees the prefix, the rows before it and itself.
+/// RowsCall is what one computation reads. Row i of `rows` stands at first_position + prefix.length + i and
+/// sees the prefix, the rows before it and itself.
 template <class T>
 struct RowsCall {
-    Kernels<T> kernels;
+    const Kernels<T>& kernels;
     Executor& executor;
     const AttentionGeometry& geometry;
     const Rotary<T>& rotary;

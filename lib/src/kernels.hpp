@@ -118,7 +118,8 @@ struct Kernels {
 
     /// mix_soft is what follows the scores of `queries` queries over the same values, s_stride apart: the
     /// exponentials against a maximum each, in place, then mix_group of them into out, and `sum` of them into
-    /// totals[0..queries). scratch: queries · mix_scratch_elements(positions, width) elements.
+    /// totals[0..queries). No score lies above its query's peak: nothing holds it below where exp overflows.
+    /// scratch: queries · mix_scratch_elements(positions, width) elements.
     void (*mix_soft)(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                      std::size_t queries, const T* peaks, const PositionRows<T>& values, std::size_t width,
                      T* scratch);
