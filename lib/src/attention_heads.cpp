@@ -17,8 +17,9 @@ constexpr std::size_t kMaxSplits = 32;
 // Query rows that one piece of a prefill takes.
 constexpr std::size_t kQueryRows = 32;
 
-// Keys and values of more bytes than this are expected to come from memory, step after step, rather than from
-// a cache.
+// Keys and values of a step of up to so many bytes are expected where a core reads them best in one run, and
+// of up to so many in a cache at all; more come from memory, step after step.
+constexpr std::size_t kNearBytes = std::size_t{8} << 20;
 constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
 
 // Rows [begin, end) of positions, across both runs.
@@ -77,7 +78,7 @@ class Heads {
     PositionRows<T> visible(const void* cached, const T* fresh, std::size_t lane, std::size_t row) const {
         const std::size_t slots = lane * call_.prefix.capacity;
         const StoredRun<T> lanes = {cached, width_, slots + call_.prefix.length, call_.prefix.storage,
-                                    streamed_};
+                                    reach_};
         return {lanes.part(slots, lanes.count), {fresh + lane * call_.rows * width_, width_, row + 1}};
     }
     PositionRows<T> keys(std::size_t lane, std::size_t row) const {
@@ -324,7 +325,11 @@ class Heads {
     // Of one row's buffers.
     std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
     std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
-    bool streamed_ = longest_ * lanes_ * width_ > kCachedBytes / 2 / element_bytes<T>(call_.prefix.storage);
+    // Whether all keys and values take more than that.
+    [[nodiscard]] bool exceeds(std::size_t bytes) const {
+        return longest_ * lanes_ * width_ > bytes / 2 / element_bytes<T>(call_.prefix.storage);
+    }
+    Reach reach_ = exceeds(kCachedBytes) ? Reach::memory : exceeds(kNearBytes) ? Reach::far : Reach::near;
     FirstFailure failure_;
 };
 

@@ -17,14 +17,17 @@ namespace attest::detail {
 
 struct RotationBlock;
 
-/// `count` rows, `stride` elements apart. With count 0 the pointer is never read. `streamed` is a hint: the
-/// rows will come from memory rather than from a cache.
+/// Where rows are expected to come from, which decides how they are best walked, and no bit of what is made
+/// of them: caches that give the next row in time, the last cache, or memory.
+enum class Reach : unsigned char { near, far, memory };
+
+/// `count` rows, `stride` elements apart. With count 0 the pointer is never read.
 template <class T>
 struct RowRun {
     const T* rows = nullptr;
     std::size_t stride = 0;
     std::size_t count = 0;
-    bool streamed = false;
+    Reach reach = Reach::near;
 };
 
 /// Rows as a cache stores them, for a layer that computes in T: a RowRun of T or of a narrow type.
@@ -34,17 +37,17 @@ struct StoredRun {
     std::size_t stride = 0;
     std::size_t count = 0;
     KvStorage storage = KvStorage::computing;
-    bool streamed = false;
+    Reach reach = Reach::near;
 
     /// Precondition: S is what `storage` says.
     template <class S>
     [[nodiscard]] RowRun<S> as() const {
-        return {static_cast<const S*>(rows), stride, count, streamed};
+        return {static_cast<const S*>(rows), stride, count, reach};
     }
     /// Rows [first, last) of it.
     [[nodiscard]] StoredRun part(std::size_t first, std::size_t last) const {
         const std::size_t bytes = first * stride * element_bytes<T>(storage);
-        return {static_cast<const char*>(rows) + bytes, stride, last - first, storage, streamed};
+        return {static_cast<const char*>(rows) + bytes, stride, last - first, storage, reach};
     }
 };
 

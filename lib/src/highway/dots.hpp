@@ -162,7 +162,8 @@ struct Tile {
 template <class T, std::size_t Queries, std::size_t Together, std::size_t kChunks, class S>
 HWY_INLINE void tile_rows(T* out, std::size_t out_stride, const RowRun<S>& run, const T* queries,
                           std::size_t query_stride, std::size_t width, T scale) {
-    const auto [rows, stride, count, streamed] = run;
+    const auto [rows, stride, count, reach] = run;
+    const bool streamed = reach == Reach::memory;
     using Kernel = Tile<T, Queries, S>;
     constexpr std::size_t together = std::min(Together, Kernel::kRows);
     const Vec<T> factor = hn::Set(Tag<T>(), scale);
@@ -205,14 +206,14 @@ HWY_INLINE void tile_queries(T* out, std::size_t out_stride, RowRun<S> run, cons
         for (; query_count - q >= 4; q += 4) {
             tile_rows<T, 4, Together, kChunks>(out + q * out_stride, out_stride, run,
                                                queries + q * query_stride, query_stride, width, scale);
-            run.streamed = false;
+            run.reach = Reach::near;
         }
     }
     if constexpr (kMaxQueries<T> >= 2) {
         for (; query_count - q >= 2; q += 2) {
             tile_rows<T, 2, Together, kChunks>(out + q * out_stride, out_stride, run,
                                                queries + q * query_stride, query_stride, width, scale);
-            run.streamed = false;
+            run.reach = Reach::near;
         }
     }
     for (; q < query_count; ++q) {
@@ -242,8 +243,8 @@ HWY_INLINE void score_rows(T* out, std::size_t out_stride, const RowRun<S>& run,
     for (std::size_t r = 0; r < run.count; r += step) {
         const std::size_t some = run.count - r < step ? run.count - r : step;
         tile_queries<T, kSideBySide, kChunks>(
-            out + r, out_stride, RowRun<S>{run.rows + r * run.stride, run.stride, some, run.streamed},
-            queries, query_stride, query_count, width, scale);
+            out + r, out_stride, RowRun<S>{run.rows + r * run.stride, run.stride, some, run.reach}, queries,
+            query_stride, query_count, width, scale);
     }
 }
 

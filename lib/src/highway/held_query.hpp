@@ -11,6 +11,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace attest::detail::HWY_NAMESPACE {
 
+/// Stores Places equal parts of a vector, `apart` elements from each other.
+template <std::size_t Places, class T, class D, class V>
+HWY_INLINE void store_places(D d, V values, T* out, std::size_t apart) {
+    if constexpr (Places == 1) {
+        hn::StoreU(values, d, out);
+    } else {
+        const hn::Half<D> half;
+        store_places<Places / 2>(half, hn::LowerHalf(half, values), out, apart);
+        store_places<Places / 2>(half, hn::UpperHalf(half, values), out + Places / 2 * apart, apart);
+    }
+}
+
 /// Rows of Chunks vectors, S being what they are stored in, T or a narrow type; kNative rows a tile.
 template <class T, class S, std::size_t Chunks>
 struct HeldQuery {
@@ -41,16 +53,34 @@ struct HeldQuery {
         hn::StoreU(hn::Mul(fold_rows<T>(sums), factor), Tag<T>(), out);
     }
 
+    /// The rows of a tile come from Places places in turn, `apart` rows from each other: beyond the caches
+    /// next to a core a processor reads several runs of rows faster than one.
+    template <std::size_t Places, class... Held>
+    static HWY_INLINE void tile_of_places(T* out, const S* rows, std::size_t stride, std::size_t apart,
+                                          Vec<T> factor, Held... held) {
+        constexpr std::size_t each = kNative<T> / Places;
+        Vec<T> sums[kNative<T>];
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < kNative<T>; ++k) {
+            const std::size_t place = k % Places;
+            const S* const row = rows + place * apart * stride + k / Places * stride;
+            fetch_ahead<false>(row, Chunks * kNative<T>, false);
+            sums[place * each + k / Places] = add_products(hn::Zero(Tag<T>()), row, held...);
+            keep_order();
+        }
+        store_places<Places>(Tag<T>(), hn::Mul(fold_rows<T>(sums), factor), out, apart);
+    }
+
     /// out[r] = dot(query, row r) · scale for `count` cached rows, at least kNative − 1, and the newest
     /// behind them, with which the last tile ends: it may do some rows again, which is cheaper than single
-    /// ones.
+    /// ones. Rows before `first` are done.
     template <class... Held>
-    static HWY_INLINE void tiles(T* out, const S* rows, std::size_t stride, std::size_t count,
-                                 const T* newest, Vec<T> factor, Held... held) {
+    static HWY_INLINE void tiles(T* out, const S* rows, std::size_t stride, std::size_t first,
+                                 std::size_t count, const T* newest, Vec<T> factor, Held... held) {
         const std::size_t last = count + 1 - kNative<T>;
         if constexpr (std::is_same_v<S, T>) {
             // One body for all tiles: the last one's rows differ, its code does not.
-            for (std::size_t r = 0, next = 0; next <= count; r = next) {
+            for (std::size_t r = first, next = first; next <= count; r = next) {
                 next = r + kNative<T>;
                 r = std::min(r, last);
                 const T* const from = rows + r * stride;
@@ -58,7 +88,7 @@ struct HeldQuery {
                      held...);
             }
         } else {
-            for (std::size_t r = 0; r + kNative<T> <= count; r += kNative<T>) {
+            for (std::size_t r = first; r + kNative<T> <= count; r += kNative<T>) {
                 const S* const from = rows + r * stride;
                 tile(out + r, from, stride, from + (kNative<T> - 1) * stride, factor, held...);
             }
@@ -66,17 +96,45 @@ struct HeldQuery {
         }
     }
 
-    template <std::size_t... c>
-    static HWY_INLINE void run(T* out, const S* rows, std::size_t stride, std::size_t count, const T* newest,
+    template <std::size_t Places, class... Held>
+    static HWY_INLINE void all(T* out, const S* rows, std::size_t stride, std::size_t count, const T* newest,
+                               Vec<T> factor, Held... held) {
+        std::size_t done = 0;
+        if constexpr (Places > 1) {
+            constexpr std::size_t each = kNative<T> / Places;
+            const std::size_t apart = count / kNative<T> * each;
+            const S* row = rows;
+            for (std::size_t r = 0; r < apart; r += each, row += each * stride)
+                tile_of_places<Places>(out + r, row, stride, apart, factor, held...);
+            done = Places * apart;
+        }
+        tiles(out, rows, stride, done, count, newest, factor, held...);
+    }
+
+    template <std::size_t Places, std::size_t... c>
+    static HWY_INLINE void all(T* out, const S* rows, std::size_t stride, std::size_t count, const T* newest,
                                const T* query, T scale, std::index_sequence<c...>) {
-        tiles(out, rows, stride, count, newest, hn::Set(Tag<T>(), scale), load(query + c * kNative<T>)...);
+        all<Places>(out, rows, stride, count, newest, hn::Set(Tag<T>(), scale),
+                    load(query + c * kNative<T>)...);
     }
 
     /// Told word by word: a structure that was written in words and is read as a vector waits until all
     /// before it is done.
+    template <std::size_t Places>
     static HWY_NOINLINE void run(T* out, const S* rows, std::size_t stride, std::size_t count,
                                  const T* newest, const T* query, T scale) {
-        run(out, rows, stride, count, newest, query, scale, std::make_index_sequence<Chunks>());
+        all<Places>(out, rows, stride, count, newest, query, scale, std::make_index_sequence<Chunks>());
+    }
+
+    /// Longer rows come as fast from one place, and narrow ones are asked for ahead.
+    static constexpr std::size_t kPlaces = std::is_same_v<S, T> && Chunks <= 4 ? 4 : 1;
+    /// Fewer rows than this come from one place.
+    static constexpr std::size_t kFewestApart = 32 * kNative<T>;
+
+    static HWY_INLINE void scores(T* out, const RowRun<S>& rows, const T* newest, const T* query, T scale) {
+        const bool apart = rows.reach != Reach::near && rows.count >= kFewestApart;
+        const auto work = apart ? run<kPlaces> : run<1>;
+        work(out, rows.rows, rows.stride, rows.count, newest, query, scale);
     }
 };
 
@@ -93,15 +151,13 @@ HWY_INLINE bool score_to_newest(T* out, const StoredRun<T>& run, const T* newest
     return with_stored(run, [&]<class S>(const RowRun<S>& rows) HWY_ATTR {
         if constexpr (kHolds<T, 64>) {
             if (width == 64) {
-                HeldQuery<T, S, 64 / kLanes<T>>::run(out, rows.rows, rows.stride, rows.count, newest, query,
-                                                     scale);
+                HeldQuery<T, S, 64 / kLanes<T>>::scores(out, rows, newest, query, scale);
                 return true;
             }
         }
         if constexpr (kHolds<T, 128>) {
             if (width == 128) {
-                HeldQuery<T, S, 128 / kLanes<T>>::run(out, rows.rows, rows.stride, rows.count, newest, query,
-                                                      scale);
+                HeldQuery<T, S, 128 / kLanes<T>>::scores(out, rows, newest, query, scale);
                 return true;
             }
         }

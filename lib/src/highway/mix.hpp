@@ -17,7 +17,7 @@ struct WeightedRows {
     const S* rows;
     std::size_t stride;
     std::size_t count;
-    bool streamed = false;
+    Reach reach = Reach::near;
 };
 
 /// The sums of Queries by Vectors of features, which stay in registers while rows go by.
@@ -56,7 +56,8 @@ template <class T, std::size_t Queries, std::size_t Vectors, class S, class Each
 HWY_INLINE void mix_add(MixSums<T, Queries, Vectors>& acc, const WeightedRows<T, S>& block,
                         std::size_t feature, const Each& each) {
     // keep_order has what lies in memory read again, row by row; these don't.
-    const auto [weights, w_stride, rows, stride, count, streamed] = block;
+    const auto [weights, w_stride, rows, stride, count, reach] = block;
+    const bool streamed = reach == Reach::memory;
     const T* w = weights;
     const S* row = rows + feature;
     for (std::size_t j = 0; j < count; ++j, ++w, row += stride)
@@ -106,7 +107,7 @@ HWY_NOINLINE void mix_rows(T* sums, std::size_t sum_stride, const T* weights, st
         f, width, [&]<std::size_t Vectors>(std::integral_constant<std::size_t, Vectors>) HWY_ATTR {
             mix_tile<T, Queries, Vectors>(sums, sum_stride, block, f, fresh);
         });
-    const auto [w, w_stride, rows, stride, count, streamed] = block;
+    const auto [w, w_stride, rows, stride, count, reach] = block;
     for (; f < width; ++f) {
         for (std::size_t q = 0; q < Queries; ++q) {
             T acc = fresh ? T(0) : sums[q * sum_stride + f];

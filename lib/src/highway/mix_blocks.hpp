@@ -170,12 +170,12 @@ template <class T, std::size_t Vectors, class S>
 HWY_INLINE void block_queries(const MixPlaces<T>& places, const BlockRows<T, S>& block, std::size_t queries,
                               std::size_t width) {
     // The first to read a block asks for what comes after it.
-    bool streamed = block.cached.streamed;
+    Reach reach = block.cached.reach;
     for (std::size_t q = 0; q < queries;) {
         const MixPlaces<T> own = {places.partial.from(q), places.out.from(q)};
         BlockRows<T, S> rows = block;
         rows.cached.w += q * block.cached.w_stride;
-        rows.cached.streamed = streamed;
+        rows.cached.reach = reach;
         rows.candidates.w += q * block.candidates.w_stride;
         const std::size_t some = mixed_together<T>(queries - q, width);
         if (some == 4) {
@@ -186,7 +186,7 @@ HWY_INLINE void block_queries(const MixPlaces<T>& places, const BlockRows<T, S>&
             block_rows<T, 1, Vectors>(own, rows, width);
         }
         q += some;
-        streamed = false;
+        reach = Reach::near;
     }
 }
 
@@ -197,14 +197,14 @@ template <class T, std::size_t Vectors, class S>
 HWY_NOINLINE void mix_blocks(T* sums, T* totals, T* out, std::size_t out_stride, T* out_totals, const T* w,
                              std::size_t w_stride, std::size_t queries, const S* rows, std::size_t stride,
                              std::size_t cached, const T* candidates, std::size_t candidate_stride,
-                             std::size_t positions, std::size_t width, bool streamed) {
+                             std::size_t positions, std::size_t width, Reach reach) {
     const MixPlaces<T> places = {{sums, queries * width, width, totals}, {out, 0, out_stride, out_totals}};
     for (std::size_t begin = 0; begin < positions; begin += kBlock) {
         const std::size_t end = positions - begin < kBlock ? positions : begin + kBlock;
         const std::size_t first = std::min(begin, cached);
         const std::size_t split = std::clamp(cached, begin, end);
         const BlockRows<T, S> block = {
-            {w + begin, w_stride, rows + first * stride, stride, split - begin, streamed},
+            {w + begin, w_stride, rows + first * stride, stride, split - begin, reach},
             {w + split, w_stride, candidates + (begin - first) * candidate_stride, candidate_stride,
              end - split},
             begin / kBlock,

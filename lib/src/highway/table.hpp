@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "dots.hpp"
+#include "held_mix.hpp"
 #include "held_query.hpp"
-#include "mix_pairs.hpp"
 #include "products.hpp"
 #include "projection.hpp"
 #include "softmax.hpp"
@@ -122,6 +122,11 @@ struct HighwayKernels {
     static void mix_soft(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                          std::size_t queries, const T* peaks, const PositionRows<T>& values,
                          std::size_t width, T* scratch) {
+        if (queries == 1) {
+            soften(s, values.size(), peaks[0]);
+            mix_together(out, out_stride, totals, s, s_stride, 1, values, width, scratch);
+            return;
+        }
         for (std::size_t q = 0; q < queries; ++q)
             soften(s + q * s_stride, values.size(), peaks[q]);
         for (std::size_t q = 0; q < queries; q += kMixedQueries) {

@@ -184,7 +184,7 @@ TYPED_TEST(KernelTables, StreamedRowsAgree) {
     for (const std::size_t width : {std::size_t{64}, std::size_t{100}, std::size_t{128}}) {
         const TwoRuns<T> values(200, 1, 0, width, 11);
         PositionRows<T> rows = values.rows;
-        rows.retained.streamed = true;
+        rows.retained.reach = Reach::memory;
         const std::size_t positions = rows.size();
         for (const std::size_t queries : std::array<std::size_t, 5>{1, 2, 3, 4, 11}) {
             const Row<T> q = draw<T>(queries * width, 13);
@@ -208,28 +208,58 @@ TYPED_TEST(KernelTables, StreamedRowsAgree) {
     }
 }
 
-// Subtrees of blocks of every size whose halves grow side by side, one after the other, and more of the
-// largest than one; the last block short, with a candidate, and of nothing else.
+constexpr std::array<Reach, 3> kReaches = {Reach::near, Reach::far, Reach::memory};
+
+// Wherever rows come from, at one place or several: parts that are whole tiles and parts that are not, rows
+// apart, and none but the newest left over.
+TYPED_TEST(KernelTables, ScoresOfOneQueryAgreeWhateverTheReach) {
+    using T = TypeParam;
+    for (const std::size_t width : {std::size_t{64}, std::size_t{128}}) {
+        for (const std::size_t count : std::array<std::size_t, 8>{255, 256, 511, 512, 513, 527, 1023, 1500}) {
+            const std::size_t stride = width + count % 3;
+            const Row<T> cached = draw<T>(count * stride, count);
+            const Row<T> newest = draw<T>(width, 3);
+            const Row<T> q = draw<T>(width, 5);
+            for (const Reach reach : kReaches) {
+                const PositionRows<T> keys = {{cached.data(), stride, count, KvStorage::computing, reach},
+                                              {newest.data(), width, 1}};
+                this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                    Row<T> got(count + 2, T(7)), want = got;
+                    table.score_group(got.data(), count, q.data(), width, 1, keys, width, T(0.25));
+                    portable.score_group(want.data(), count, q.data(), width, 1, keys, width, T(0.25));
+                    EXPECT_EQ(difference(got, want), "") << width << ", " << count;
+                });
+            }
+        }
+    }
+}
+
+// Blocks one after the other, and subtrees of blocks of every size whose halves grow side by side, one after
+// the other, and more of the largest than one; the last block short, with a candidate, and of nothing else.
 TYPED_TEST(KernelTables, ManyBlocksOfOneQueryAgree) {
     using T = TypeParam;
-    for (const std::size_t width : {kLanes<T> * 4, kLanes<T> * 8}) {
+    for (const std::size_t width : {kLanes<T> * 2, kLanes<T> * 4, kLanes<T> * 8}) {
         for (const std::size_t retained :
-             std::array<std::size_t, 10>{447, 448, 449, 511, 512, 1023, 4095, 4096, 8191, 12345}) {
+             std::array<std::size_t, 11>{64, 447, 448, 449, 511, 512, 1023, 4095, 4096, 8191, 12345}) {
             const TwoRuns<T> values(retained, retained % 3, 0, width, retained);
             const std::size_t positions = values.rows.size();
             const Row<T> s = draw_scores<T>(positions, retained);
             const T peak = std::ranges::max(s);
             Row<T> scratch(mix_scratch_elements(positions, width));
-            this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
-                Row<T> got = s, want = s;
-                Row<T> mixed(width + 2, T(7)), mixed_want = mixed;
-                table.mix_soft(mixed.data(), width, &mixed[width], got.data(), positions, 1, &peak,
-                               values.rows, width, scratch.data());
-                portable.mix_soft(mixed_want.data(), width, &mixed_want[width], want.data(), positions, 1,
-                                  &peak, values.rows, width, scratch.data());
-                EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "")
-                    << width << ", " << retained;
-            });
+            for (const Reach reach : kReaches) {
+                PositionRows<T> rows = values.rows;
+                rows.retained.reach = reach;
+                this->each([&](const Kernels<T>& table, const Kernels<T>& portable) {
+                    Row<T> got = s, want = s;
+                    Row<T> mixed(width + 2, T(7)), mixed_want = mixed;
+                    table.mix_soft(mixed.data(), width, &mixed[width], got.data(), positions, 1, &peak, rows,
+                                   width, scratch.data());
+                    portable.mix_soft(mixed_want.data(), width, &mixed_want[width], want.data(), positions, 1,
+                                      &peak, rows, width, scratch.data());
+                    EXPECT_EQ(difference(got, want) + difference(mixed, mixed_want), "")
+                        << width << ", " << retained;
+                });
+            }
         }
     }
 }

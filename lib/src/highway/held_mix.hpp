@@ -1,6 +1,7 @@
-// The mix of one query's values at two places at a time. Beyond the second cache a processor reads two runs
-// of rows faster than one, and the order of sums leaves the choice: blocks are folded as a binary tree, so
-// that the halves of a subtree may grow side by side.
+// The mix of one query's values whose sums registers hold, which a decode step without groups spends half of
+// its time with: as the rows lie, or at two places at a time. Beyond the caches next to a core a processor
+// reads two runs of rows faster than one, and the order of sums leaves the choice: blocks are folded as a
+// binary tree, so that the halves of a subtree may grow side by side.
 #pragma once
 
 #include <bit>
@@ -66,13 +67,56 @@ struct CounterRows {
     T totals[Rows];
 };
 
-/// mix_blocks for one query and rows of just `Vectors` vectors, of which all but those of the last block are
-/// cached. `sums` and `totals` hold the subtrees that are done.
+/// The rows of one query's values and their weights; all but those of the last block are cached.
+template <class T, class S>
+struct HeldRows {
+    const T* w;
+    const S* rows;
+    std::size_t stride;
+    std::size_t cached;
+    const T* candidates;
+    std::size_t candidate_stride;
+    std::size_t positions;
+};
+
+/// The last block's sums: cached rows from position `at` on, then candidates.
 template <class T, std::size_t Vectors, class S>
-HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w, const S* rows,
-                            std::size_t stride, std::size_t cached, const T* candidates,
-                            std::size_t candidate_stride, std::size_t positions) {
+HWY_INLINE void add_last(BlockSums<T, Vectors>& sum, const HeldRows<T, S>& all, std::size_t at) {
+    sum.add_rows(all.w + at, all.rows + at * all.stride, all.stride, all.cached - at);
+    sum.add_rows(all.w + all.cached, all.candidates, all.candidate_stride, all.positions - all.cached);
+}
+
+/// mix_blocks for one query and rows of just `Vectors` vectors, as they lie. `sums` and `totals` hold the
+/// partial sums.
+template <class T, std::size_t Vectors, class S>
+HWY_NOINLINE void mix_in_turn(T* sums, T* totals, T* out, T* out_total, const T* w, const S* rows,
+                              std::size_t stride, std::size_t cached, const T* candidates,
+                              std::size_t candidate_stride, std::size_t positions) {
     constexpr std::size_t width = Vectors * kNative<T>;
+    const HeldRows<T, S> all = {w, rows, stride, cached, candidates, candidate_stride, positions};
+    const std::size_t last = block_count(positions) - 1;
+    const auto add_left = [&](BlockSums<T, Vectors>& sum, std::size_t held)
+                              HWY_ATTR { sum.add_left(sums + held * width, totals[held]); };
+    for (std::size_t b = 0; b < last; ++b) {
+        BlockSums<T, Vectors> sum;
+        sum.add_rows(w + b * kBlock, rows + b * kBlock * stride, stride, kBlock);
+        const std::size_t row =
+            merge_block(b, false, [&](std::size_t held) HWY_ATTR { add_left(sum, held); });
+        sum.store(sums + row * width, totals[row]);
+    }
+    BlockSums<T, Vectors> sum;
+    add_last(sum, all, last * kBlock);
+    merge_block(last, true, [&](std::size_t held) HWY_ATTR { add_left(sum, held); });
+    sum.store(out, *out_total);
+}
+
+/// mix_in_turn at two places.
+template <class T, std::size_t Vectors, class S>
+HWY_NOINLINE void mix_in_pairs(T* sums, T* totals, T* out, T* out_total, const T* w, const S* rows,
+                               std::size_t stride, std::size_t cached, const T* candidates,
+                               std::size_t candidate_stride, std::size_t positions) {
+    constexpr std::size_t width = Vectors * kNative<T>;
+    const HeldRows<T, S> all = {w, rows, stride, cached, candidates, candidate_stride, positions};
     constexpr std::size_t levels = std::bit_width(kPairedBlocks / 2);
     CounterRows<T, levels, width> left;
     CounterRows<T, levels, width> right;
@@ -84,9 +128,7 @@ HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w
         BlockSums<T, Vectors> sum;
         if (half == 0) {
             // A single block is the last.
-            const std::size_t at = start * kBlock;
-            sum.add_rows(w + at, rows + at * stride, stride, std::min(kBlock, cached - at));
-            sum.add_rows(w + cached, candidates, candidate_stride, positions - cached);
+            add_last(sum, all, start * kBlock);
         }
         for (std::size_t b = 0; b < half; ++b) {
             const std::size_t near_at = (start + b) * kBlock;
@@ -131,17 +173,20 @@ HWY_NOINLINE void mix_pairs(T* sums, T* totals, T* out, T* out_total, const T* w
     }
 }
 
-/// Returns whether mix_pairs has done it: else nothing is done.
+/// Returns whether it was one query's rows of `Vectors` vectors, and is done: else nothing is done.
 template <class T, std::size_t Vectors, class S>
-HWY_INLINE bool mix_in_pairs(T* sums, T* partial_totals, T* out, T* total, const T* w,
-                             const RowRun<S>& cached, const RowRun<T>& candidates, std::size_t width) {
-    if constexpr (kPairs<Vectors>) {
+HWY_INLINE bool mix_held(T* sums, T* partial_totals, T* out, T* total, const T* w, const RowRun<S>& cached,
+                         const RowRun<T>& candidates, std::size_t width) {
+    if constexpr (Vectors <= kMixSums) {
         const std::size_t positions = cached.count + candidates.count;
         const std::size_t blocks = block_count(positions);
-        if (width != Vectors * kNative<T> || blocks < kFewestPaired || cached.count < (blocks - 1) * kBlock)
-            return false;
-        mix_pairs<T, Vectors>(sums, partial_totals, out, total, w, cached.rows, cached.stride, cached.count,
-                              candidates.rows, candidates.stride, positions);
+        if (width != Vectors * kNative<T> || cached.count < (blocks - 1) * kBlock) return false;
+        auto mix = mix_in_turn<T, Vectors, S>;
+        if constexpr (kPairs<Vectors>) {
+            if (cached.reach != Reach::near && blocks >= kFewestPaired) mix = mix_in_pairs<T, Vectors, S>;
+        }
+        mix(sums, partial_totals, out, total, w, cached.rows, cached.stride, cached.count, candidates.rows,
+            candidates.stride, positions);
         return true;
     }
     return false;
@@ -155,15 +200,15 @@ HWY_INLINE void mix_all(T* sums, T* partial_totals, T* out, std::size_t out_stri
                         std::size_t width) {
     with_stored(values.retained, [&]<class S>(const RowRun<S>& cached) HWY_ATTR {
         const RowRun<T>& late = values.candidates;
-        if (queries == 1 && (mix_in_pairs<T, 8>(sums, partial_totals, out, totals, w, cached, late, width) ||
-                             mix_in_pairs<T, 4>(sums, partial_totals, out, totals, w, cached, late, width))) {
+        if (queries == 1 && (mix_held<T, 8>(sums, partial_totals, out, totals, w, cached, late, width) ||
+                             mix_held<T, 4>(sums, partial_totals, out, totals, w, cached, late, width))) {
             return;
         }
         const auto mix = width == 8 * kNative<T>   ? mix_blocks<T, 8, S>
                          : width == 4 * kNative<T> ? mix_blocks<T, 4, S>
                                                    : mix_blocks<T, 0, S>;
         mix(sums, partial_totals, out, out_stride, totals, w, w_stride, queries, cached.rows, cached.stride,
-            cached.count, late.rows, late.stride, values.size(), width, cached.streamed);
+            cached.count, late.rows, late.stride, values.size(), width, cached.reach);
     });
 }
 
