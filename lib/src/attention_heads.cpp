@@ -76,10 +76,9 @@ class Heads {
   private:
     // Rows that query row `row` of key/value lane `lane` sees, by logical position: cached, then new ones.
     PositionRows<T> visible(const void* cached, const T* fresh, std::size_t lane, std::size_t row) const {
-        const std::size_t slots = lane * call_.prefix.capacity;
-        const StoredRun<T> lanes = {cached, width_, slots + call_.prefix.length, call_.prefix.storage,
-                                    reach_};
-        return {lanes.part(slots, lanes.count), {fresh + lane * call_.rows * width_, width_, row + 1}};
+        const char* const first = static_cast<const char*>(cached) + lane * lane_bytes_;
+        return {{first, width_, call_.prefix.length, call_.prefix.storage, reach_},
+                {fresh + lane * call_.rows * width_, width_, row + 1}};
     }
     PositionRows<T> keys(std::size_t lane, std::size_t row) const {
         return visible(call_.prefix.keys, buffers_.keys.data(), lane, row);
@@ -138,46 +137,60 @@ class Heads {
     T* peaks(std::size_t slot) const { return own_peaks(slot) + group_; }
     T* totals(std::size_t slot) const { return own_peaks(slot) + 2 * group_; }
 
-    // What will be read next is asked for while something else is computed: its first lines, after which the
-    // processor sees where this goes.
-    static void expect(const PositionRows<T>& rows) {
-        constexpr std::size_t lines = 16;
-        const char* const first = static_cast<const char*>(rows.retained.rows);
-        for (std::size_t line = 0; rows.retained.count != 0 && line < lines; ++line)
-            __builtin_prefetch(first + line * 64);
-    }
+    // Some positions of a key/value head: the slot of what becomes of them, and where the scores of its first
+    // query begin.
+    struct Piece {
+        std::size_t lane;
+        std::size_t slot;
+        T* scores;
+    };
 
     void run_row() {
         const std::size_t splits = choose_splits();
         // Whole subtrees of the fold over blocks: 2^k blocks each, the last one maybe shorter.
         const std::size_t chunk = std::bit_ceil((block_count(longest_) + splits - 1) / splits) * kBlock;
         const std::size_t chunks = (longest_ + chunk - 1) / chunk;
-        auto score_chunk = [&](std::size_t piece, std::size_t) {
-            const std::size_t begin = piece % chunks * chunk;
-            score(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
-        };
-        auto mix_chunk = [&](std::size_t piece, std::size_t) {
-            const std::size_t begin = piece % chunks * chunk;
-            join_peaks(piece, piece / chunks * chunks, chunks);
-            mix(piece, piece / chunks, begin, std::min(begin + chunk, longest_));
-        };
         if (chunks == 1) {
-            auto whole = [&](std::size_t lane, std::size_t) {
-                score(lane, lane, 0, longest_);
-                join_peaks(lane, lane, 1);
-                mix(lane, lane, 0, longest_);
-                if (lane + 1 < lanes_) expect(keys(lane + 1, 0));
-                finish(lane, lane);
-            };
-            run_pieces(call_.executor, lanes_, whole);
+            run_whole_lanes();
             return;
         }
+        const auto part = [&](std::size_t number, const PositionRows<T>& all) {
+            const std::size_t begin = number % chunks * chunk;
+            return slice(all, begin, std::min(begin + chunk, longest_));
+        };
+        const auto piece = [&](std::size_t number) {
+            const std::size_t lane = number / chunks;
+            return Piece{lane, number, row_scores(lane * group_) + number % chunks * chunk};
+        };
+        auto score_chunk = [&](std::size_t number, std::size_t) {
+            const Piece some = piece(number);
+            score(some, part(number, keys(some.lane, 0)));
+        };
+        auto mix_chunk = [&](std::size_t number, std::size_t) {
+            const Piece some = piece(number);
+            join_peaks(number, some.lane * chunks, chunks);
+            mix(some, part(number, values(some.lane, 0)), peaks(number));
+        };
         run_pieces(call_.executor, lanes_ * chunks, score_chunk);
         run_pieces(call_.executor, lanes_ * chunks, mix_chunk);
         for (std::size_t lane = 0; lane < lanes_; ++lane) {
             fold_nodes(lane * chunks, chunks);
-            finish(lane, lane * chunks);
+            finish(piece(lane * chunks));
         }
+    }
+
+    // A worker keeps to one slot, and one row of scores for each query of a group: they stay in his cache.
+    // The slots lie as far from each other as there is room: no line of a cache has two of them.
+    void run_whole_lanes() {
+        const std::size_t apart = lanes_ / call_.executor.workers();
+        auto whole = [&](std::size_t lane, std::size_t worker) {
+            const std::size_t slot = apart == 0 ? lane : worker * apart;
+            const Piece all = {lane, slot, row_scores(slot * group_)};
+            score(all, keys(lane, 0));
+            mix(all, values(lane, 0), own_peaks(slot));
+            finish(all);
+        };
+        run_pieces(call_.executor, lanes_, whole);
     }
 
     std::size_t choose_splits() const {
@@ -190,14 +203,12 @@ class Heads {
         return std::min({kMaxSplits / lanes_, 4 * workers, blocks / 2});
     }
 
-    void score(std::size_t slot, std::size_t lane, std::size_t begin, std::size_t end) {
-        T* const scores = row_scores(lane * group_) + begin;
-        call_.kernels.score_group(scores, score_stride(), query(lane * group_, 0), width_, group_,
-                                  slice(keys(lane, 0), begin, end), width_, scale_);
-        expect(slice(values(lane, 0), begin, end));
+    void score(const Piece& piece, const PositionRows<T>& keys) {
+        call_.kernels.score_group(piece.scores, score_stride(), query(piece.lane * group_, 0), width_, group_,
+                                  keys, width_, scale_);
         for (std::size_t member = 0; member < group_; ++member) {
-            own_peaks(slot)[member] =
-                peak(scores + member * score_stride(), end - begin, lane * group_ + member, 0);
+            own_peaks(piece.slot)[member] =
+                peak(piece.scores + member * score_stride(), keys.size(), piece.lane * group_ + member, 0);
         }
     }
 
@@ -211,11 +222,10 @@ class Heads {
         }
     }
 
-    void mix(std::size_t slot, std::size_t lane, std::size_t begin, std::size_t end) {
-        T* const sums = node(slot);
-        call_.kernels.mix_soft(sums, width_, totals(slot), row_scores(lane * group_) + begin, score_stride(),
-                               group_, peaks(slot), slice(values(lane, 0), begin, end), width_,
-                               sums + node_size());
+    void mix(const Piece& piece, const PositionRows<T>& values, const T* peaks) {
+        T* const sums = node(piece.slot);
+        call_.kernels.mix_soft(sums, width_, totals(piece.slot), piece.scores, score_stride(), group_, peaks,
+                               values, width_, sums + node_size());
     }
 
     // Pairwise by index, a last odd one moves up unpaired.
@@ -233,21 +243,19 @@ class Heads {
     }
 
     // At least one weight is exp(0) = 1 and none is negative: a denominator is finite and ≥ 1.
-    void finish(std::size_t lane, std::size_t slot) {
+    void finish(const Piece& piece) {
         for (std::size_t member = 0; member < group_; ++member) {
-            const std::size_t head_lane = lane * group_ + member;
-            const T denominator = totals(slot)[member];
-            T* const out = merged(head_lane, 0);
-            divide(out, node(slot) + member * width_, denominator, head_lane, 0);
-            keep_weights(head_lane, denominator);
+            const std::size_t head_lane = piece.lane * group_ + member;
+            const T denominator = totals(piece.slot)[member];
+            divide(merged(head_lane, 0), node(piece.slot) + member * width_, denominator, head_lane, 0);
+            keep_weights(head_lane, piece.scores + member * score_stride(), denominator);
         }
     }
 
-    void keep_weights(std::size_t head_lane, T denominator) {
+    void keep_weights(std::size_t head_lane, const T* scores, T denominator) {
         if (weights_ == nullptr) {
             return;
         }
-        const T* const scores = row_scores(head_lane);
         T* const kept = weights_->span().data() + head_lane * longest_;
         for (std::size_t position = 0; position < longest_; ++position) {
             kept[position] = scores[position] / denominator;
@@ -322,6 +330,8 @@ class Heads {
     std::size_t lanes_;
     std::size_t longest_;
     T scale_;
+    // Of a lane's slots in a cache.
+    std::size_t lane_bytes_ = call_.prefix.capacity * width_ * element_bytes<T>(call_.prefix.storage);
     // Of one row's buffers.
     std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
     std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
