@@ -180,7 +180,8 @@ class Heads {
     }
 
     // A worker keeps to one slot, and one row of scores for each query of a group: they stay in his cache.
-    // The slots lie as far from each other as there is room: no line of a cache has two of them.
+    // The slots lie as far from each other as there is room, so that workers seldom write to the same line of
+    // a cache. If there are more workers than lanes, a lane has a slot of its own.
     void run_whole_lanes() {
         const std::size_t apart = lanes_ / call_.executor.workers();
         auto whole = [&](std::size_t lane, std::size_t worker) {
@@ -335,7 +336,7 @@ class Heads {
     // Of one row's buffers.
     std::size_t score_stride_ = buffers_.scores.size() / (lanes_ * group_);
     std::size_t node_stride_ = buffers_.folds.size() / std::max(lanes_, kMaxSplits);
-    // Whether all keys and values take more than that.
+    // Whether the keys and values of all lanes take more bytes than that.
     [[nodiscard]] bool exceeds(std::size_t bytes) const {
         return longest_ * lanes_ * width_ > bytes / 2 / element_bytes<T>(call_.prefix.storage);
     }

@@ -24,7 +24,7 @@ using test::refusal;
 
 constexpr std::size_t kWorkers[] = {1, 2, 3, 7};
 
-// Runs pieces from the last to the first, and claims to be several workers at once.
+// Runs pieces from the last to the first, and claims to be several workers at once, the last of them first.
 class Backwards final : public Executor {
   public:
     explicit Backwards(std::size_t workers) : workers_(workers) {}
@@ -33,7 +33,7 @@ class Backwards final : public Executor {
         most_ = std::max(most_, pieces);
         ++runs_;
         for (std::size_t piece = pieces; piece-- > 0;)
-            task(context, piece, piece % workers_);
+            task(context, piece, workers_ - 1 - piece % workers_);
     }
     [[nodiscard]] std::size_t most() const { return most_; }
     [[nodiscard]] std::size_t runs() const { return runs_; }
@@ -256,6 +256,27 @@ TYPED_TEST(Executors, GiveTheSameBits) {
             EXPECT_TRUE(everything<T>(each.geometry, each.batch, each.rows, pool) == serial);
         }
     }
+}
+
+// A worker's number says nothing of how many pieces there are: what a step keeps for a worker is of the room
+// that its heads have.
+TYPED_TEST(Executors, MayHaveMoreWorkersThanAStepHasRoomFor) {
+    using T = TypeParam;
+    const auto layer = test::layer<T>();
+    const auto x = test::values<T>(2 * 10, 11);
+    const auto row = *TensorView<const T>::over(x, Shape{2, 1, 10});
+    Outputs<T> serial, crowded;
+    Backwards crowd(std::size_t{1} << 32);
+    for (const bool many : {false, true}) {
+        auto cache = *LayerKvCache<T>::make(layer, 2, 5);
+        auto y = *Tensor<T>::zeros(Shape{2, 1, 10});
+        for (int step = 0; step < 5; ++step) {
+            Executor& executor = many ? static_cast<Executor&>(crowd) : serial_executor();
+            ASSERT_TRUE(layer.forward_incremental(row, cache, y.view(), executor));
+            (many ? crowded : serial).add(y);
+        }
+    }
+    EXPECT_TRUE(crowded == serial);
 }
 
 TYPED_TEST(Executors, FewHeadsAreCutByPosition) {
