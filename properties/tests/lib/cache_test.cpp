@@ -61,6 +61,26 @@ TYPED_TEST(Cache, CachedRowsHaveTheBitsOfTheFullPrefix) {
     EXPECT_EQ(cache.keys_view().shape(), (Shape{2, 3, 7, 5}));
 }
 
+// Keys and values of more than 8 MiB are walked in ways of their own.
+TYPED_TEST(Cache, StepsOverManyMebibytesHaveTheBitsOfAChunk) {
+    using T = TypeParam;
+    constexpr std::size_t cached = 513;
+    constexpr std::size_t batch = 3;
+    const auto layer =
+        *MultiHeadAttention<T>::from_seed(41, {10, 11, 11, 64}, test::rotary<T>({0, cached + 3}));
+    const auto x = run<T>(batch, cached + 2);
+    auto chunked = *LayerKvCache<T>::make(layer, batch, cached + 3);
+    auto before = *Tensor<T>::zeros(Shape{batch, cached, 10});
+    ASSERT_TRUE(layer.prefill(x.part(0, cached), chunked, before.view()));
+    auto cache = *chunked.copy();
+    auto chunk = *Tensor<T>::zeros(Shape{batch, 2, 10});
+    auto y = *Tensor<T>::zeros(Shape{batch, 2, 10});
+    ASSERT_TRUE(layer.prefill(x.part(cached, 2), chunked, chunk.view()));
+    for (std::size_t row = 0; row < 2; ++row)
+        ASSERT_TRUE(layer.forward_incremental(x.part(cached + row, 1), cache, *y.view().slice(1, row, 1)));
+    EXPECT_EQ(std::memcmp(chunk.span().data(), y.span().data(), y.size() * sizeof(T)), 0);
+}
+
 TYPED_TEST(Cache, OutputMayBeTheInputItself) {
     using T = TypeParam;
     const auto layer = test::layer<T>();

@@ -74,6 +74,41 @@ TEST(NarrowRows, GiveTheBitsOfTheSameRowsWidened) {
     }
 }
 
+// So many rows of one query that they may be walked at several places.
+TEST(NarrowRows, ManyOfOneQueryGiveTheBitsOfTheSameRowsWidenedWhateverTheReach) {
+    for (const std::size_t width : {std::size_t{64}, std::size_t{128}}) {
+        for (const std::size_t count : {std::size_t{513}, std::size_t{600}}) {
+            Row<float> wide = draw_scores<float>(count * width, count);
+            std::vector<std::uint16_t> bits(wide.size());
+            for (std::size_t i = 0; i < wide.size(); ++i) {
+                bits[i] = narrow(wide[i], KvStorage::bf16);
+                wide[i] = widen(bits[i], KvStorage::bf16);
+            }
+            const Row<float> newest = draw_scores<float>(width, 3);
+            const Row<float> q = draw_scores<float>(width, 5);
+            const RowRun<float> candidate = {newest.data(), width, 1};
+            const PositionRows<float> widened = {{wide.data(), width, count}, candidate};
+            Row<float> scratch(mix_scratch_elements(count + 1, width));
+            for (const Reach reach : {Reach::near, Reach::far, Reach::memory}) {
+                const PositionRows<float> rows = {{bits.data(), width, count, KvStorage::bf16, reach},
+                                                  candidate};
+                const auto attend = [&](const Kernels<float>& table, const PositionRows<float>& seen) {
+                    // The scores, which become weights, then what is mixed and the sum of the weights.
+                    Row<float> all(count + 1 + width + 1);
+                    table.score_group(all.data(), count + 1, q.data(), width, 1, seen, width, 0.25F);
+                    const float peak = table.peak(all.data(), count + 1);
+                    table.mix_soft(&all[count + 1], width, &all.back(), all.data(), count + 1, 1, &peak, seen,
+                                   width, scratch.data());
+                    return all;
+                };
+                const Row<float> want = attend(portable_kernels<float>(), widened);
+                for (const Kernels<float>* const table : available_kernels<float>())
+                    EXPECT_EQ(difference(attend(*table, rows), want), "") << table->name << ' ' << width;
+            }
+        }
+    }
+}
+
 // Too long to be widened for several queries together.
 TEST(NarrowRows, OfTheLongestKindGiveTheBitsOfTheSameRowsWidened) {
     constexpr std::size_t width = 4100;
