@@ -35,7 +35,7 @@ WrongKernels wrong_kernels_of(const Task& task) {
 }
 
 RuleTable rule_table(const Judged& judged, Number type, std::span<const double> own,
-                     const WrongKernels& kernels, const AttentionFacts* facts) {
+                     const WrongKernels& kernels, const AttentionFacts* facts, std::span<const Wrong> shown) {
     const std::vector<double> want = rounded(judged.exact);
     const bool own_output = judged.name == "y" && facts != nullptr;
     const Exhibit exhibit{.got = {},
@@ -54,7 +54,7 @@ RuleTable rule_table(const Judged& judged, Number type, std::span<const double> 
         if (comparison.wrong == 0 && comparison.unproved != 0) of_ours = Ruling::not_applicable;
         table.rows.front().cells = cells_of(exhibit, own, of_ours);
     }
-    for (const Wrong wrong : kWrong) {
+    for (const Wrong wrong : shown) {
         const auto answer = kernels.answer(wrong, judged);
         table.rows.push_back({std::string(name_of(wrong)),
                               answer ? cells_of(exhibit, rounded(*answer), ours(judged, *answer)) : nothing});

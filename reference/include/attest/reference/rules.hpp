@@ -74,8 +74,10 @@ struct RuleTable {
 // verdict_on, nothing_to_judge apart.
 [[nodiscard]] std::expected<std::vector<RuleTable>, Error> rule_tables(const Task& task);
 
-// rule_table is one of them: `own` empty where there is no answer of the dump's own.
+// rule_table is one of them: `own` empty where there is no answer of the dump's own, and of the bank the
+// kernels `shown`.
 [[nodiscard]] RuleTable rule_table(const Judged& judged, Number type, std::span<const double> own,
-                                   const WrongKernels& kernels, const AttentionFacts* facts);
+                                   const WrongKernels& kernels, const AttentionFacts* facts,
+                                   std::span<const Wrong> shown = kWrong);
 
 }  // namespace attest::reference
