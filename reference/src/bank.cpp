@@ -106,6 +106,12 @@ std::string_view name_of(Wrong wrong) noexcept {
             return "last value row stale";
         case Wrong::weights_sum_to_1_01:
             return "weights sum to 1.01";
+        case Wrong::exponential_in_half:
+            return "exponential in half";
+        case Wrong::cache_in_half:
+            return "cache in half";
+        case Wrong::angle_in_float:
+            return "angle in float";
     }
     return "unknown";
 }

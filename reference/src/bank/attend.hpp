@@ -44,6 +44,28 @@ N scale_of(const Operated<N>& operated, std::optional<Wrong> wrong) {
     return operated.scale * N(sqrt(N(N(width) / N(width - 1))));
 }
 
+// in_half rounds to half precision, to nearest and ties to even. What is too large becomes the largest half,
+// so that a dump of large numbers still shows a kernel that answers numbers.
+inline double in_half(double x) {
+    constexpr double largest = 65504;
+    const double held = std::clamp(x, -largest, largest);
+    int exponent = 0;
+    std::frexp(held, &exponent);
+    const double step = std::ldexp(1.0, std::max(exponent - 11, -24));
+    return std::nearbyint(held / step) * step;
+}
+
+// kept gives a row of keys or values as the kernel's cache holds it: the row itself, or what it makes in
+// `room`.
+template <class N>
+const N* kept(std::optional<Wrong> wrong, const N* row, std::size_t width, std::vector<N>& room) {
+    if (wrong != Wrong::cache_in_half) return row;
+    room.resize(width);
+    std::transform(row, row + width, room.begin(),
+                   [](const N& x) { return N(in_half(static_cast<double>(x))); });
+    return room.data();
+}
+
 // Row is what a kernel makes of one query: weights by column, one more than there are for a key past the end.
 template <class N>
 struct WrongRow {
@@ -83,24 +105,29 @@ void attend_wrong(const Operated<N>& operated, WrongWindows<N>& windows, std::op
     row.weights.assign(columns + 1, N(0));
     row.mixed.assign(operated.v.width, N(0));
     if (at.empty()) return;
-    std::vector<N> scores;
+    std::vector<N> scores, room;
     for (std::size_t n = 0; n < at.size(); ++n) {
         const std::size_t key = read_of(wrong, at, n).key;
         const N* const k = key < columns ? windows.k.read(operated.k.index(batch, group, key)) : empty.data();
-        N score = product_of(q, k, width) * scale;
+        N score = product_of(q, kept(wrong, k, width, room), width) * scale;
         if (operated.softcap) score = *operated.softcap * N(tanh(N(score / *operated.softcap)));
         if (n < seen.biases.size()) score += N(seen.biases[n]);
         scores.push_back(wrong == Wrong::uniform_weights ? N(0) : score);
     }
     const N maximum = *std::max_element(scores.begin(), scores.end());
     N denominator = 0;
-    for (N& score : scores)
-        denominator += score = exp(N(score - maximum));
+    for (N& score : scores) {
+        if (wrong == Wrong::exponential_in_half)
+            score = N(in_half(std::exp(in_half(static_cast<double>(N(score - maximum))))));
+        else
+            score = exp(N(score - maximum));
+        denominator += score;
+    }
     for (std::size_t n = 0; n < at.size(); ++n) {
         const N weight = scores[n] / denominator;
         const std::size_t value = read_of(wrong, at, n).value;
-        const N* const v =
-            value < columns ? windows.v.read(operated.v.index(batch, group, value)) : empty.data();
+        const N* v = value < columns ? windows.v.read(operated.v.index(batch, group, value)) : empty.data();
+        v = kept(wrong, v, row.mixed.size(), room);
         row.weights[at[n]] = weight;
         for (std::size_t f = 0; f < row.mixed.size(); ++f)
             row.mixed[f] += weight * v[f];

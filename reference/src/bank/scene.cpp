@@ -7,6 +7,8 @@
 #include "oracle/oracle.hpp"
 #include "product_of.hpp"
 
+#include <cmath>
+
 namespace attest::reference {
 namespace {
 
@@ -23,6 +25,9 @@ std::vector<N> numbers_of(std::span<const double> values) {
     return std::vector<N>(values.begin(), values.end());
 }
 
+// Asks for angles as kernels of floats form them.
+struct InFloat {};
+
 // Turns as N, from the oracle's.
 template <class N>
 struct TurnsIn {
@@ -36,6 +41,18 @@ struct TurnsIn {
             cosines.push_back(static_cast<N>(cosine));
         for (const Real& sine : turns.sines)
             sines.push_back(static_cast<N>(sine));
+    }
+
+    // By angles that are rounded products of float; their cosines and sines are right.
+    TurnsIn(const Rope& rope, std::span<const std::int64_t> positions, InFloat) : pairs(rope.width / 2) {
+        for (const std::int64_t position : positions)
+            for (std::size_t i = 0; i < pairs; ++i) {
+                const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(rope.width);
+                const auto frequency = static_cast<float>(std::pow(rope.base, exponent));
+                const Real angle = static_cast<double>(static_cast<float>(position) * frequency);
+                cosines.push_back(static_cast<N>(cos(angle)));
+                sines.push_back(static_cast<N>(sin(angle)));
+            }
     }
 
     void turn(N* features, const Rope& rope, std::size_t row) const {
@@ -91,37 +108,28 @@ template <class N>
 class LayerScene : public Attending<N> {
   public:
     LayerScene(const Layer& layer, const LayerOptions& options)
-        : rows_(cut_rows(options.rows, layer.length)), width_(layer.width), wo_(numbers_of<N>(layer.wo)) {
-        const Rows kept{0, rows_.first + rows_.count};
+        : layer_(layer),
+          rows_(cut_rows(options.rows, layer.length)),
+          width_(layer.width),
+          wo_(numbers_of<N>(layer.wo)) {
+        const Rows cached{0, rows_.first + rows_.count};
         const std::vector<N> x = numbers_of<N>(layer.x);
-        const auto project = [&](std::span<const double> weight, std::size_t heads, Rows which) {
-            const std::vector<N> w = numbers_of<N>(weight);
-            Heads<N> grid(layer.batch, heads, which.count, layer.head_width);
-            for (std::size_t b = 0; b < layer.batch; ++b)
-                for (std::size_t h = 0; h < heads; ++h)
-                    for (std::size_t t = 0; t < which.count; ++t)
-                        for (std::size_t f = 0; f < layer.head_width; ++f)
-                            grid.at(b, h, t)[f] = product_of(
-                                w.data() + (h * layer.head_width + f) * layer.width,
-                                x.data() + (b * layer.length + which.first + t) * layer.width, layer.width);
-            return grid;
-        };
         Operated<N>& operated = this->operated_;
         operated.batch = layer.batch;
-        operated.q = project(layer.wq, layer.heads, rows_);
-        k_ = project(layer.wk, layer.kv_heads, kept);
-        v_ = project(layer.wv, layer.kv_heads, kept);
+        operated.q = project(x, layer.wq, layer.heads, rows_);
+        k_ = project(x, layer.wk, layer.kv_heads, cached);
+        v_ = project(x, layer.wv, layer.kv_heads, cached);
         q_too_far_ = operated.q;
         k_too_far_ = k_;
-        turn_all(operated.q, layer, rows_.first);
-        turn_all(k_, layer, 0);
-        turn_all(q_too_far_, layer, rows_.first + 1);
-        turn_all(k_too_far_, layer, 1);
+        turn_all(operated.q, rows_.first);
+        turn_all(k_, 0);
+        turn_all(q_too_far_, rows_.first + 1);
+        turn_all(k_too_far_, 1);
         operated.k = Vectors<N>(k_);
         operated.v = Vectors<N>(v_);
         using std::sqrt;
         operated.scale = 1 / N(sqrt(N(static_cast<double>(layer.head_width))));
-        operated.visibility = Visibility::prefix(kept.count, rows_.first, layer.length);
+        operated.visibility = Visibility::prefix(cached.count, rows_.first, layer.length);
     }
 
     bool play(std::optional<Wrong> wrong, Part part, Sink& sink) const override {
@@ -132,7 +140,9 @@ class LayerScene : public Attending<N> {
 
   protected:
     const N* query(std::optional<Wrong> wrong, std::size_t b, std::size_t h, std::size_t i) const override {
-        return (wrong == Wrong::position_off_by_one ? q_too_far_ : this->operated_.q).at(b, h, i);
+        if (wrong == Wrong::position_off_by_one) return q_too_far_.at(b, h, i);
+        if (wrong == Wrong::angle_in_float) return in_float(false).at(b, h, i);
+        return this->operated_.q.at(b, h, i);
     }
     void finish(std::size_t b, std::size_t i, const std::vector<WrongRow<N>>& heads,
                 Sink& sink) const override {
@@ -145,13 +155,39 @@ class LayerScene : public Attending<N> {
     }
 
   private:
-    static void turn_all(Heads<N>& grid, const Layer& layer, std::size_t first) {
+    Heads<N> project(const std::vector<N>& x, std::span<const double> weight, std::size_t heads,
+                     Rows which) const {
+        const std::vector<N> w = numbers_of<N>(weight);
+        Heads<N> grid(layer_.batch, heads, which.count, layer_.head_width);
+        for (std::size_t b = 0; b < layer_.batch; ++b)
+            for (std::size_t h = 0; h < heads; ++h)
+                for (std::size_t t = 0; t < which.count; ++t)
+                    for (std::size_t f = 0; f < layer_.head_width; ++f)
+                        grid.at(b, h, t)[f] = product_of(
+                            w.data() + (h * layer_.head_width + f) * layer_.width,
+                            x.data() + (b * layer_.length + which.first + t) * layer_.width, layer_.width);
+        return grid;
+    }
+
+    template <class... How>
+    void turn_all(Heads<N>& grid, std::size_t first, How... how) const {
         std::vector<std::int64_t> positions;
         for (std::size_t t = 0; t < grid.rows; ++t)
-            positions.push_back(static_cast<std::int64_t>(layer.first_position + first + t));
-        const TurnsIn<N> turns(layer.rope, positions);
+            positions.push_back(static_cast<std::int64_t>(layer_.first_position + first + t));
+        const TurnsIn<N> turns(layer_.rope, positions, how...);
         for (std::size_t row = 0; row * grid.width < grid.data.size(); ++row)
-            turns.turn(grid.data.data() + row * grid.width, layer.rope, row % grid.rows);
+            turns.turn(grid.data.data() + row * grid.width, layer_.rope, row % grid.rows);
+    }
+
+    // The rows' queries or keys, rotated by angles in float: made when first asked for, as no verdict asks.
+    const Heads<N>& in_float(bool keys) const {
+        Heads<N>& grid = keys ? k_in_float_ : q_in_float_;
+        if (grid.data.empty()) {
+            grid = project(numbers_of<N>(layer_.x), keys ? layer_.wk : layer_.wq,
+                           keys ? layer_.kv_heads : layer_.heads, rows_);
+            turn_all(grid, rows_.first, InFloat{});
+        }
+        return grid;
     }
 
     // The newest row as a wrong cache holds it is the row before; every row is rotated too far, or is the
@@ -159,6 +195,7 @@ class LayerScene : public Attending<N> {
     void play_cache(std::optional<Wrong> wrong, bool keys, Sink& sink) const {
         const Heads<N>& grid = keys ? k_ : v_;
         const bool stale = wrong == Wrong::one_stale_key || (wrong == Wrong::last_value_stale && !keys);
+        std::vector<N> room;
         for (std::size_t t = rows_.count; t-- > 0 && !sink.settled();)
             for (std::size_t b = 0; b < this->operated_.batch; ++b)
                 for (std::size_t h = 0; h < grid.heads; ++h) {
@@ -167,16 +204,20 @@ class LayerScene : public Attending<N> {
                     const N* wronged = grid.at(b, h, stale && newest ? row - 1 : row);
                     if (wrong == Wrong::wrong_head_group) wronged = grid.at(b, (h + 1) % grid.heads, row);
                     if (wrong == Wrong::position_off_by_one && keys) wronged = k_too_far_.at(b, h, row);
+                    if (wrong == Wrong::angle_in_float && keys) wronged = in_float(true).at(b, h, t);
+                    wronged = kept(wrong, wronged, grid.width, room);
                     for (std::size_t f = 0; f < grid.width; ++f)
                         sink.see(((b * grid.heads + h) * rows_.count + t) * grid.width + f,
                                  exact_from(wronged[f]));
                 }
     }
 
+    Layer layer_;  // with borrowed numbers
     Rows rows_;
     std::size_t width_ = 0;
     std::vector<N> wo_;
     Heads<N> k_, v_, q_too_far_, k_too_far_;
+    mutable Heads<N> q_in_float_, k_in_float_;
 };
 
 template <class N>
@@ -203,7 +244,8 @@ class CoreScene : public Attending<N> {
 
   protected:
     const N* query(std::optional<Wrong> wrong, std::size_t b, std::size_t h, std::size_t i) const override {
-        return wrong == Wrong::position_off_by_one ? nullptr : this->operated_.q.at(b, h, i);
+        const bool rotates = wrong == Wrong::position_off_by_one || wrong == Wrong::angle_in_float;
+        return rotates ? nullptr : this->operated_.q.at(b, h, i);
     }
     void finish(std::size_t b, std::size_t i, const std::vector<WrongRow<N>>& heads,
                 Sink& sink) const override {
@@ -226,14 +268,16 @@ class RotaryScene : public Scene {
 
     bool play(std::optional<Wrong> wrong, Part part, Sink& sink) const override {
         if (part != Part::y || !rotary_.cosines.empty() || !rotary_.sines.empty()) return false;
-        if (wrong && wrong != Wrong::position_off_by_one) return false;
+        if (wrong && wrong != Wrong::position_off_by_one && wrong != Wrong::angle_in_float) return false;
         std::vector<std::int64_t> positions = rotary_.positions;
         for (std::size_t n = positions.size(); n < rotary_.batch * rotary_.length; ++n)
             positions.push_back(static_cast<std::int64_t>(n % rotary_.length));
-        if (wrong)
+        if (wrong == Wrong::position_off_by_one)
             for (std::int64_t& position : positions)
                 ++position;
-        const TurnsIn<Real> turns(rotary_.rope, positions);
+        const TurnsIn<Real> turns = wrong == Wrong::angle_in_float
+                                        ? TurnsIn<Real>(rotary_.rope, positions, InFloat{})
+                                        : TurnsIn<Real>(rotary_.rope, positions);
         for (std::size_t b = 0; b < rotary_.batch; ++b)
             for (std::size_t h = 0; h < rotary_.heads; ++h)
                 for (std::size_t t = 0; t < rotary_.length; ++t) {

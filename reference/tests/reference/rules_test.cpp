@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attest::reference {
@@ -165,7 +167,18 @@ TEST(Tolerance, IsNoneWithoutABound) {
     EXPECT_FALSE(smallest_tolerance({}, {}));
 }
 
-// The answers of the three small faults, against their closed forms: two equal keys, so that both weigh half.
+// Whether a pair of thousandths, flashinfer's, passes a kernel that the bound refuses.
+bool slips_through_thousandths(const Judged& judged, const WrongKernels& kernels, Wrong wrong) {
+    const RuleTable table = rule_table(judged, Number::f32, {}, kernels, nullptr, std::array{wrong});
+    const std::vector<Ruling>& cells = table.rows.back().cells;
+    for (std::size_t n = 0; n < published_rules().size(); ++n)
+        if (published_rules()[n].name == "flashinfer")
+            return cells[n] == Ruling::accepts && cells.back() == Ruling::refuses;
+    ADD_FAILURE() << "no rule flashinfer";
+    return false;
+}
+
+// The answers of the small faults, against their closed forms: two equal keys, so that both weigh half.
 TEST(WrongKernels, AnswerWhatTheySay) {
     const std::vector<double> q{1, 0}, k{1, 0, 1, 0}, v{1, 3};
     Core core{.batch = 1, .heads = 1, .kv_heads = 1, .length = 1, .keys = 2, .width = 2, .value_width = 1};
@@ -190,15 +203,114 @@ TEST(WrongKernels, AnswerWhatTheySay) {
     EXPECT_TRUE(std::isnan(answer(Wrong::one_stale_key)));
     EXPECT_TRUE(std::isnan(answer(Wrong::wrong_head_group)));
     EXPECT_TRUE(std::isnan(answer(Wrong::position_off_by_one)));
+    EXPECT_TRUE(std::isnan(answer(Wrong::exponential_in_half)));  // of 0
+    EXPECT_TRUE(std::isnan(answer(Wrong::cache_in_half)));        // of small integers
+    EXPECT_TRUE(std::isnan(answer(Wrong::angle_in_float)));
     const std::vector<double> apart{1, 0, 0, 0};
     core.k = apart;
     const auto scored = judge(core, Arithmetic::foreign(Number::f32));
     ASSERT_TRUE(scored);
-    const auto got =
-        WrongKernels(core, scored->bias_lowest).answer(Wrong::scale_of_width_less_one, scored->y);
-    ASSERT_TRUE(got);
+    const WrongKernels apart_kernels(core, scored->bias_lowest);
+    const auto apart_answer = [&](Wrong wrong) {
+        const auto got = apart_kernels.answer(wrong, scored->y);
+        return got ? static_cast<double>((*got)[0]) : std::nan("");
+    };
     // Scores 1 and 0 instead of 1/√2 and 0.
-    EXPECT_NEAR(static_cast<double>((*got)[0]), (std::exp(1) + 3) / (std::exp(1) + 1), 1e-12);
+    EXPECT_NEAR(apart_answer(Wrong::scale_of_width_less_one), (std::exp(1) + 3) / (std::exp(1) + 1), 1e-12);
+    // The difference of the scores is 1448/2048 in half, and its exponential 2020/4096.
+    const double second = 2020.0 / 4096;
+    EXPECT_NEAR(apart_answer(Wrong::exponential_in_half), (1 + 3 * second) / (1 + second), 1e-15);
+    EXPECT_TRUE(slips_through_thousandths(scored->y, apart_kernels, Wrong::exponential_in_half));
+    EXPECT_FALSE(slips_through_thousandths(scored->y, apart_kernels, Wrong::scale_of_width_less_one));
+}
+
+// A cache in half rounds keys as well as values, and what is too large for it becomes its largest.
+TEST(WrongKernels, KeepCachesInHalf) {
+    const double above = 1 + 0x1p-11 + 0x1p-20;  // 1 + 2⁻¹⁰ in half
+    const std::vector<double> q{1, 0}, ones{1, 0, 0, 0}, fine{above, 0, 0, 0};
+    Core core{.batch = 1, .heads = 1, .kv_heads = 1, .length = 1, .keys = 2, .width = 2, .value_width = 1};
+    core.q = q;
+    const auto answer = [&](const std::vector<double>& k, const std::vector<double>& v) {
+        core.k = k;
+        core.v = v;
+        const auto judged = judge(core, Arithmetic::foreign(Number::f32));
+        EXPECT_TRUE(judged);
+        const WrongKernels kernels(core, judged->bias_lowest);
+        const bool slips = slips_through_thousandths(judged->y, kernels, Wrong::cache_in_half);
+        const auto got = kernels.answer(Wrong::cache_in_half, judged->y);
+        return std::pair(got ? static_cast<double>((*got)[0]) : std::nan(""), slips);
+    };
+    const auto weight = [](double key) { return 1 / (1 + std::exp(key / std::sqrt(2.0))); };
+    const auto values = answer(ones, {1, above});
+    EXPECT_NEAR(values.first, 1 + weight(1) * 0x1p-10, 1e-15);
+    EXPECT_TRUE(values.second);
+    const auto keys = answer(fine, {1, 2});
+    EXPECT_NEAR(keys.first, 1 + weight(1 + 0x1p-10), 1e-15);
+    EXPECT_TRUE(keys.second);
+    EXPECT_NEAR(answer(ones, {1, 1e6}).first, 1 + weight(1) * 65503, 1e-10);
+}
+
+// A pair that turns by a hundredth a position: in float that is a little less.
+TEST(WrongKernels, FormAnglesInFloat) {
+    const std::vector<double> x{0, 0, 1, 0};
+    Rotary rotary{
+        .batch = 1, .heads = 1, .length = 1, .width = 4, .rope = {RopePairs::interleaved, 4, 10000.0}};
+    rotary.x = x;
+    const auto at = [&](std::int64_t position) {
+        rotary.positions = {position};
+        const auto judged = judge(rotary, Arithmetic::foreign(Number::f32));
+        EXPECT_TRUE(judged);
+        return WrongKernels(rotary).answer(Wrong::angle_in_float, judged->y);
+    };
+    EXPECT_FALSE(at(0));
+    const auto far = at(123'457);
+    ASSERT_TRUE(far);
+    const auto angle = static_cast<double>(123'457.0F * 0.01F);
+    EXPECT_GT(std::fabs(angle - 1234.57), 1e-5);
+    EXPECT_NEAR(static_cast<double>((*far)[2]), std::cos(angle), 1e-14);
+    EXPECT_NEAR(static_cast<double>((*far)[3]), std::sin(angle), 1e-14);
+    // Of a kernel of which nothing is told the bound supposes just that; of one with better angles it does
+    // not.
+    Arithmetic told = Arithmetic::foreign(Number::f32);
+    const auto untold = judge(rotary, told);
+    told.rope_angles = RopeAngles::f64;
+    const auto judged = judge(rotary, told);
+    ASSERT_TRUE(untold && judged);
+    EXPECT_FALSE(slips_through_thousandths(untold->y, WrongKernels(rotary), Wrong::angle_in_float));
+    EXPECT_TRUE(slips_through_thousandths(judged->y, WrongKernels(rotary), Wrong::angle_in_float));
+}
+
+// In a layer it is the judged keys that turn so, and the query where anything else is judged.
+TEST(WrongKernels, FormAnglesOfLayersInFloat) {
+    const std::vector<double> x{0, 0, 1, 0, 0, 0, 1, 0},
+        identity{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    Layer layer{.batch = 1,
+                .length = 2,
+                .width = 4,
+                .heads = 1,
+                .kv_heads = 1,
+                .head_width = 4,
+                .rope = {RopePairs::interleaved, 4, 10000.0},
+                .first_position = 123'456};
+    layer.x = x;
+    layer.wq = layer.wk = layer.wv = layer.wo = identity;
+    const LayerOptions last{
+        .rows = {1, 1}, .y = true, .keys = true, .values = true, .weights = true, .doubt = Doubt::none};
+    const auto judged = judge(layer, Arithmetic::foreign(Number::f32), last);
+    ASSERT_TRUE(judged);
+    const WrongKernels kernels(layer, last);
+    const auto angle = static_cast<double>(123'457.0F * 0.01F);
+    const auto keys = kernels.answer(Wrong::angle_in_float, judged->keys);
+    ASSERT_TRUE(keys);
+    EXPECT_NEAR(static_cast<double>((*keys)[2]), std::cos(angle), 1e-14);
+    EXPECT_NEAR(static_cast<double>((*keys)[3]), std::sin(angle), 1e-14);
+    const auto weights = kernels.answer(Wrong::angle_in_float, judged->weights);
+    ASSERT_TRUE(weights);
+    const double before = std::cos(angle - 1234.56) / 2, newest = std::cos(angle - 1234.57) / 2;
+    EXPECT_NEAR(static_cast<double>((*weights)[0]), 1 / (1 + std::exp(newest - before)), 1e-13);
+    EXPECT_GT(std::fabs(static_cast<double>((*weights)[0]) - static_cast<double>(judged->weights.exact[0])),
+              1e-9);
+    EXPECT_FALSE(kernels.answer(Wrong::angle_in_float, judged->values));
 }
 
 }  // namespace

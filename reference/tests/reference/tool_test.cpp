@@ -384,7 +384,7 @@ TEST_F(Tool, RulesShowWhatEachToleranceRefuses) {
     const auto json = nlohmann::json::parse(text(path("json")));
     ASSERT_EQ(json.size(), 1U);
     const auto& rows = json[0]["tables"][0]["rows"];
-    ASSERT_EQ(rows.size(), 14U);
+    ASSERT_EQ(rows.size(), 17U);
     EXPECT_EQ(rows[0]["kernel"], "the dump's answer");
     EXPECT_EQ(rows[0]["rules"]["bound"], "passes");
     for (const auto& row : rows) {

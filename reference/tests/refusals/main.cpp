@@ -2,6 +2,7 @@
 // steps of normal inputs. README.md shows what it prints, and a test holds README.md against it.
 //
 //   attest-refusals --lengths 128,1024,8192 --trials 24          the table, in Markdown
+//   attest-refusals … --narrow                                   of kernels wrong by narrow numbers alone
 //   attest-refusals … --require                                  exit 1 unless the bound refuses every one
 //   attest-refusals … --against README.md                        exit 1 unless the file holds these lines
 #include "refusals.hpp"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
     app.add_option("--trials", options.trials, "at each length")->check(CLI::PositiveNumber);
     app.add_flag("--require", options.require, "exit 1 unless the bound refuses everything");
     app.add_flag("--all", options.all, "every kernel of every set");
+    app.add_flag("--narrow", options.narrow, "the kernels that are wrong by narrow numbers alone");
     app.add_option("--against", options.against, "exit 1 unless this file holds the table");
     CLI11_PARSE(app, argc, argv);
     options.type = *number_named(type);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,7 +47,13 @@ struct Count {
 };
 
 // By set and kernel, then by rule and length.
-using Counts = std::map<std::pair<Set, std::size_t>, std::vector<std::vector<Count>>>;
+using Counts = std::map<std::pair<Set, Wrong>, std::vector<std::vector<Count>>>;
+
+// The kernels of the table.
+std::span<const Wrong> shown(const Options& options) {
+    const std::span<const Wrong> all(kWrong);
+    return options.narrow ? all.subspan(kWrongNarrow) : all.first(kWrongNarrow);
+}
 
 double held(Number type, double value) {
     const auto single = static_cast<float>(value);
@@ -66,7 +74,7 @@ std::vector<double> normals(Random& random, Number type, std::size_t count, doub
 
 void add(Counts& counts, Set set, std::size_t length_index, const Options& options, const RuleTable& table) {
     for (std::size_t row = 1; row < table.rows.size(); ++row) {
-        auto& cells = counts[{set, row - 1}];
+        auto& cells = counts[{set, shown(options)[row - 1]}];
         cells.resize(table.rows[row].cells.size());
         for (std::size_t rule = 0; rule < cells.size(); ++rule) {
             cells[rule].resize(options.lengths.size());
@@ -85,7 +93,8 @@ Arithmetic arithmetic_of(Number type) {
 }
 
 // One decode step of attention alone, out of a cache whose next slot still holds an older row.
-RuleTable decode_core(Random& random, Number type, std::size_t kv_heads, std::size_t length) {
+RuleTable decode_core(Random& random, const Options& options, std::size_t kv_heads, std::size_t length) {
+    const Number type = options.type;
     Core core{.batch = 1,
               .heads = kHeads,
               .kv_heads = kv_heads,
@@ -105,7 +114,7 @@ RuleTable decode_core(Random& random, Number type, std::size_t kv_heads, std::si
     if (!judged) throw std::runtime_error(judged.error().message);
     const WrongKernels kernels(core, judged->bias_lowest);
     const AttentionFacts facts = facts_of(core, judged->bias_lowest, type);
-    return rule_table(judged->y, type, {}, kernels, &facts);
+    return rule_table(judged->y, type, {}, kernels, &facts, shown(options));
 }
 
 // What a dump of several answers is ruled: refused where one of them is.
@@ -122,7 +131,8 @@ RuleTable joined(const std::vector<RuleTable>& tables) {
 }
 
 // A layer's dump: the last two rows of a prefix, with keys, values and weights.
-RuleTable decode_layer(Random& random, Number type, std::size_t length) {
+RuleTable decode_layer(Random& random, const Options& options, std::size_t length) {
+    const Number type = options.type;
     Layer layer{.batch = 1,
                 .length = length,
                 .width = kModelWidth,
@@ -152,7 +162,7 @@ RuleTable decode_layer(Random& random, Number type, std::size_t length) {
     const WrongKernels kernels(layer, last);
     std::vector<RuleTable> tables;
     for (const Judged* const one : {&judged->y, &judged->keys, &judged->values, &judged->weights})
-        tables.push_back(rule_table(*one, type, {}, kernels, nullptr));
+        tables.push_back(rule_table(*one, type, {}, kernels, nullptr, shown(options)));
     return joined(tables);
 }
 
@@ -173,15 +183,14 @@ std::vector<std::string> markdown(const Counts& counts, bool all) {
     }
     std::vector<std::string> lines{head + " **bound** |", line + " --- |"};
     for (const auto& [place, cells] : counts) {
-        const auto [set, row] = place;
-        const Wrong wrong = kWrong[row];
+        const auto [set, wrong] = place;
         // In short: each kernel in the first set in which it applies.
         bool applies = false, before = false;
         for (const Count& count : cells.back())
             applies = applies || count.tried != 0;
         for (const Set other : kSets)
-            if (other < set && counts.contains({other, row}))
-                for (const Count& count : counts.at({other, row}).back())
+            if (other < set && counts.contains({other, wrong}))
+                for (const Count& count : counts.at({other, wrong}).back())
                     before = before || count.tried != 0;
         if (!all && (!applies || before)) continue;
         std::string text = std::string(name_of(wrong));
@@ -197,7 +206,6 @@ std::vector<std::string> markdown(const Counts& counts, bool all) {
 }  // namespace
 
 int run(const Options& options) {
-    const Number type = options.type;
     Counts counts;
     for (std::size_t at = 0; at < options.lengths.size(); ++at)
         for (std::size_t trial = 0; trial < options.trials; ++trial)
@@ -205,8 +213,9 @@ int run(const Options& options) {
                 Random random((trial * 4 + static_cast<unsigned>(set)) * 1'000'003 + options.lengths[at]);
                 const std::size_t length = options.lengths[at];
                 add(counts, set, at, options,
-                    set == Set::layer ? decode_layer(random, type, length)
-                                      : decode_core(random, type, set == Set::grouped ? 2 : kHeads, length));
+                    set == Set::layer
+                        ? decode_layer(random, options, length)
+                        : decode_core(random, options, set == Set::grouped ? 2 : kHeads, length));
                 std::fprintf(stderr, "length %zu, trial %zu of %zu, %s\n", length, trial + 1, options.trials,
                              name_of(set));
             }
@@ -224,18 +233,18 @@ int run(const Options& options) {
                 exit = 1;
             }
     }
-    std::vector<bool> applied(kWrong.size(), false);
+    std::set<Wrong> applied;
     for (const auto& [place, cells] : counts)
         for (const Count& count : cells.back()) {
-            if (count.tried != 0) applied[place.second] = true;
+            if (count.tried != 0) applied.insert(place.second);
             if (!options.require || count.refused == count.tried) continue;
-            fmt::print(stderr, "the bound passes {} ({}) in {} of {} trials\n", name_of(kWrong[place.second]),
+            fmt::print(stderr, "the bound passes {} ({}) in {} of {} trials\n", name_of(place.second),
                        name_of(place.first), count.tried - count.refused, count.tried);
             exit = 1;
         }
-    for (std::size_t row = 0; options.require && row < applied.size(); ++row)
-        if (!applied[row]) {
-            fmt::print(stderr, "{} applies nowhere\n", name_of(kWrong[row]));
+    for (const Wrong wrong : shown(options))
+        if (options.require && !applied.contains(wrong)) {
+            fmt::print(stderr, "{} applies nowhere\n", name_of(wrong));
             exit = 1;
         }
     return exit;

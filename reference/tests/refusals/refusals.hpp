@@ -15,6 +15,7 @@ struct Options {
     std::vector<std::size_t> lengths{128};
     std::size_t trials = 2;
     bool require = false, all = false;
+    bool narrow = false;  // the kernels that are wrong by narrow numbers alone, and otherwise the others
     std::string against;
 };
 

@@ -32,6 +32,16 @@ enum class Wrong : std::uint8_t {
     scale_of_width_less_one,  // the scores are scaled by 1/√(d−1)
     last_value_stale,         // the newest value is the one before it, its key is right
     weights_sum_to_1_01,      // the weights are one hundredth too large
+    // Narrow numbers inside a kernel of wide ones: a thousandth of what is right lets them pass.
+    // The exponential comes from a table from half to half: ggml's softmax on CPUs until ggml-org/llama.cpp
+    // pull 7154.
+    exponential_in_half,
+    // Keys and values are kept in half behind a kernel of floats, as models that had kept floats were made to
+    // by intel/xFasterTransformer pull 336.
+    cache_in_half,
+    // The query, or the key when keys are judged, is rotated by an angle formed in float: wrong by ever more
+    // the further the position, until kekzl/imp pull 1325 formed it in double.
+    angle_in_float,
 };
 
 inline constexpr std::array kWrong{Wrong::zeros,
@@ -46,10 +56,15 @@ inline constexpr std::array kWrong{Wrong::zeros,
                                    Wrong::position_off_by_one,
                                    Wrong::scale_of_width_less_one,
                                    Wrong::last_value_stale,
-                                   Wrong::weights_sum_to_1_01};
+                                   Wrong::weights_sum_to_1_01,
+                                   Wrong::exponential_in_half,
+                                   Wrong::cache_in_half,
+                                   Wrong::angle_in_float};
 
-// What a verdict shows its bound: all but the last three.
+// What a verdict shows its bound: all but the small ones.
 inline constexpr std::size_t kWrongInVerdicts = 10;
+// Those from here on are right but for narrow numbers.
+inline constexpr std::size_t kWrongNarrow = 13;
 
 [[nodiscard]] std::string_view name_of(Wrong wrong) noexcept;
 
