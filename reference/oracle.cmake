@@ -147,10 +147,17 @@ if(ATTEST_BUILD_TESTS)
     target_include_directories(attest-refusals PRIVATE tests)
     target_link_libraries(attest-refusals PRIVATE attest_verdict CLI11::CLI11 attest_fmt)
     attest_test(NAME refusals LABEL reference COMMAND attest-refusals --lengths 128 --trials 2 --require)
+    attest_test(NAME refusals_of_narrow_numbers LABEL reference COMMAND attest-refusals --lengths 128 --trials 2 --require
+                                                                        --narrow)
     attest_test(
         NAME refusals_of_the_readme
         LABEL long
         COMMAND attest-refusals --lengths 128,1024,8192 --trials 24 --require --against
+                "${PROJECT_SOURCE_DIR}/README.md")
+    attest_test(
+        NAME narrow_refusals_of_the_readme
+        LABEL long
+        COMMAND attest-refusals --lengths 128,1024,8192 --trials 4 --require --narrow --against
                 "${PROJECT_SOURCE_DIR}/README.md")
 
     attest_unit_test(
