@@ -222,6 +222,14 @@ TEST(WrongKernels, AnswerWhatTheySay) {
     EXPECT_NEAR(apart_answer(Wrong::exponential_in_half), (1 + 3 * second) / (1 + second), 1e-15);
     EXPECT_TRUE(slips_through_thousandths(scored->y, apart_kernels, Wrong::exponential_in_half));
     EXPECT_FALSE(slips_through_thousandths(scored->y, apart_kernels, Wrong::scale_of_width_less_one));
+    // A difference of 8/√2 is 1448/256 in half, whose exponential is 1833/2¹⁹; its own would be 1832/2¹⁹.
+    const std::vector<double> further{8, 0, 0, 0};
+    core.k = further;
+    const auto steep = judge(core, Arithmetic::foreign(Number::f32));
+    ASSERT_TRUE(steep);
+    const auto got = WrongKernels(core, steep->bias_lowest).answer(Wrong::exponential_in_half, steep->y);
+    ASSERT_TRUE(got);
+    EXPECT_NEAR(static_cast<double>((*got)[0]), (1 + 3 * 1833 * 0x1p-19) / (1 + 1833 * 0x1p-19), 1e-15);
 }
 
 // A cache in half rounds keys as well as values, and what is too large for it becomes its largest.
@@ -280,8 +288,9 @@ TEST(WrongKernels, FormAnglesInFloat) {
     EXPECT_TRUE(slips_through_thousandths(judged->y, WrongKernels(rotary), Wrong::angle_in_float));
 }
 
-// In a layer it is the judged keys that turn so, and the query where anything else is judged.
-TEST(WrongKernels, FormAnglesOfLayersInFloat) {
+// In a layer it is the judged keys that turn so, and the query where anything else is judged; the judged keys
+// and values are what a cache in half holds.
+TEST(WrongKernels, OfLayersHoldNarrowNumbers) {
     const std::vector<double> x{0, 0, 1, 0, 0, 0, 1, 0},
         identity{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     Layer layer{.batch = 1,
@@ -293,7 +302,10 @@ TEST(WrongKernels, FormAnglesOfLayersInFloat) {
                 .rope = {RopePairs::interleaved, 4, 10000.0},
                 .first_position = 123'456};
     layer.x = x;
-    layer.wq = layer.wk = layer.wv = layer.wo = identity;
+    layer.wq = layer.wk = layer.wo = identity;
+    std::vector<double> above = identity;
+    above[10] += 0x1p-11 + 0x1p-20;
+    layer.wv = above;
     const LayerOptions last{
         .rows = {1, 1}, .y = true, .keys = true, .values = true, .weights = true, .doubt = Doubt::none};
     const auto judged = judge(layer, Arithmetic::foreign(Number::f32), last);
@@ -311,6 +323,9 @@ TEST(WrongKernels, FormAnglesOfLayersInFloat) {
     EXPECT_GT(std::fabs(static_cast<double>((*weights)[0]) - static_cast<double>(judged->weights.exact[0])),
               1e-9);
     EXPECT_FALSE(kernels.answer(Wrong::angle_in_float, judged->values));
+    const auto values = kernels.answer(Wrong::cache_in_half, judged->values);
+    ASSERT_TRUE(values);
+    EXPECT_EQ(static_cast<double>((*values)[2]), 1 + 0x1p-10);
 }
 
 }  // namespace
