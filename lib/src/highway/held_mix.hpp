@@ -177,19 +177,16 @@ HWY_NOINLINE void mix_in_pairs(T* sums, T* totals, T* out, T* out_total, const T
 template <class T, std::size_t Vectors, class S>
 HWY_INLINE bool mix_held(T* sums, T* partial_totals, T* out, T* total, const T* w, const RowRun<S>& cached,
                          const RowRun<T>& candidates, std::size_t width) {
-    if constexpr (Vectors <= kMixSums) {
-        const std::size_t positions = cached.count + candidates.count;
-        const std::size_t blocks = block_count(positions);
-        if (width != Vectors * kNative<T> || cached.count < (blocks - 1) * kBlock) return false;
-        auto mix = mix_in_turn<T, Vectors, S>;
-        if constexpr (kPairs<Vectors>) {
-            if (cached.reach != Reach::near && blocks >= kFewestPaired) mix = mix_in_pairs<T, Vectors, S>;
-        }
-        mix(sums, partial_totals, out, total, w, cached.rows, cached.stride, cached.count, candidates.rows,
-            candidates.stride, positions);
-        return true;
+    const std::size_t positions = cached.count + candidates.count;
+    const std::size_t blocks = block_count(positions);
+    if (width != Vectors * kNative<T> || cached.count < (blocks - 1) * kBlock) return false;
+    auto mix = mix_in_turn<T, Vectors, S>;
+    if constexpr (kPairs<Vectors>) {
+        if (cached.reach != Reach::near && blocks >= kFewestPaired) mix = mix_in_pairs<T, Vectors, S>;
     }
-    return false;
+    mix(sums, partial_totals, out, total, w, cached.rows, cached.stride, cached.count, candidates.rows,
+        candidates.stride, positions);
+    return true;
 }
 
 /// The mix of what a cache stores and of candidates behind it, at least one row in all, for up to

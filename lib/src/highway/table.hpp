@@ -122,6 +122,7 @@ struct HighwayKernels {
     static void mix_soft(T* out, std::size_t out_stride, T* totals, T* s, std::size_t s_stride,
                          std::size_t queries, const T* peaks, const PositionRows<T>& values,
                          std::size_t width, T* scratch) {
+        // The queries of a step without groups come one by one: no loop lies between their kernels.
         if (queries == 1) {
             soften(s, values.size(), peaks[0]);
             mix_together(out, out_stride, totals, s, s_stride, 1, values, width, scratch);
